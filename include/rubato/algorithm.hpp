@@ -1,0 +1,58 @@
+// The registry: one row per algorithm. The command, the tests, the documentation and the drop-in all read it.
+#pragma once
+
+#include "rubato/problem.hpp"
+#include "rubato/schedule.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato {
+
+/// What an algorithm asks of a problem. `radix` and `segments` are not conditions but say what it can use.
+enum class need : std::uint16_t {
+    commutative = 1,          ///< the operator commutes
+    power_of_two = 2,         ///< the rank count is a power of two
+    even_ranks = 4,           ///< the rank count is even (or one)
+    idempotent_or_power = 8,  ///< x*x = x, or the rank count is a power of (ways + 1)
+    radix_product = 16,       ///< if a radix vector is given, its product is the rank count
+};
+
+constexpr std::uint16_t operator|(need a, need b) {
+    return static_cast<std::uint16_t>(static_cast<std::uint16_t>(a) | static_cast<std::uint16_t>(b));
+}
+constexpr std::uint16_t operator|(std::uint16_t a, need b) {
+    return static_cast<std::uint16_t>(a | static_cast<std::uint16_t>(b));
+}
+
+struct algorithm {
+    std::string_view id;  ///< "collective/name"
+    collective what;
+    std::string_view summary;  ///< one line
+    std::string_view source;   ///< where it is described
+    std::uint16_t needs;       ///< bits of `need`
+    bool segmented;            ///< uses problem::segments
+    bool takes_radix;          ///< uses problem::radix
+    bool arrival_aware;        ///< uses problem::arrivals
+    schedule (*build)(const problem&, rank);
+
+    std::string_view name() const { return id.substr(id.find('/') + 1); }
+    bool has(need n) const { return (needs & static_cast<std::uint16_t>(n)) != 0; }
+};
+
+RUBATO_API std::span<const algorithm> algorithms();
+/// Throws if there is no such id, naming the nearest one.
+RUBATO_API const algorithm& find_algorithm(std::string_view id);
+/// The names of the needs, for people and machines: "commutative", "power_of_two", ...
+RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
+/// The first need the problem does not meet, as a sentence; nothing if all are met.
+RUBATO_API std::optional<std::string> unmet_need(const algorithm& a, const problem& p);
+/// The schedules of all ranks. Throws if the problem makes no sense or a need is not met.
+RUBATO_API std::vector<schedule> build_all(const algorithm& a, const problem& p);
+/// The schedule of one rank, under the same conditions.
+RUBATO_API schedule build_one(const algorithm& a, const problem& p, rank me);
+
+}  // namespace rubato

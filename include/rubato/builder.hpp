@@ -1,0 +1,79 @@
+// Writing a schedule: list the steps as if they ran one after the other; the builder finds what each must wait for.
+//
+// A step waits for the last writer of what it reads, and for the readers and the last writer of what it overwrites,
+// block by block, and for nothing else. So an algorithm is written in its natural order and comes out as dataflow.
+// Where steps carry no data (a barrier's messages), fence() or `after` says what waits for what.
+#pragma once
+
+#include "rubato/problem.hpp"
+#include "rubato/schedule.hpp"
+
+#include <initializer_list>
+#include <map>
+#include <utility>
+
+namespace rubato {
+
+/// A run of blocks in one of the buffers, and the blocks whose sizes it has.
+struct slice {
+    buffer where = buffer::scratch;
+    block first = 0;
+    std::uint32_t count = 0;
+    block shape = 0;
+
+    /// Blocks [offset, offset + n) of this slice.
+    slice sub(std::uint32_t offset, std::uint32_t n = 1) const { return {where, first + offset, n, shape + offset}; }
+    /// The same place holding data of another shape (a slot that is used for one part after the other).
+    slice holding(block other_shape, std::uint32_t n) const { return {where, first, n, other_shape}; }
+};
+
+class RUBATO_API builder {
+public:
+    using step_id = std::uint32_t;
+
+    /// `parts`: into how many blocks each chunk is cut.
+    builder(const problem& p, rank me, std::uint32_t parts);
+
+    std::uint32_t parts() const { return result_.parts; }
+
+    /// The whole of a buffer that has one chunk, or chunks [chunk, chunk + n) of one that has one per rank.
+    slice input(std::uint32_t chunk = 0, std::uint32_t n = 1) const;
+    slice output(std::uint32_t chunk = 0, std::uint32_t n = 1) const;
+    /// New scratch blocks, as large as blocks [shape, shape + count).
+    slice scratch(block shape, std::uint32_t count);
+    /// New scratch of n chunks, the first as large as chunk `chunk`.
+    slice scratch_chunks(std::uint32_t n = 1, std::uint32_t chunk = 0) { return scratch(chunk * parts(), n * parts()); }
+    /// An empty message.
+    static slice nothing() { return {}; }
+
+    // The n-th send from a to b is received by the n-th recv at b from a, in the order of these calls.
+    step_id send(rank to, slice data, std::initializer_list<step_id> after = {});
+    step_id recv(rank from, slice data, std::initializer_list<step_id> after = {});
+    /// into = left * into
+    step_id combine(slice left, slice into);
+    /// A copy onto itself is no step.
+    void copy(slice from, slice to);
+
+    /// Steps after the fence wait for all before it.
+    void fence();
+
+    schedule finish() &&;
+
+private:
+    struct place {
+        std::int32_t writer = -1;
+        std::vector<step_id> readers{};
+    };
+
+    step_id add(step s, std::initializer_list<step_id> after);
+    std::vector<place>& places(buffer b) { return places_[static_cast<std::size_t>(b)]; }
+
+    schedule result_;
+    std::vector<place> places_[3];
+    std::vector<step_id> waits_{};  // of the step being added
+    step_id fenced_ = 0;            // steps before this are behind the last fence
+    std::vector<step_id> fence_{};  // the steps that the last fence waits for
+    std::map<std::int32_t, std::pair<std::uint32_t, std::uint32_t>> numbers_{};  // peer -> messages sent, received
+};
+
+}  // namespace rubato

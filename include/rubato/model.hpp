@@ -1,0 +1,63 @@
+// Cost models: what a message, a combination and an operation cost in time, energy and memory.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace rubato {
+
+/// Marendic et al. 2016, Definition 3.1: one send and one receive at a time, full duplex, no buffering, no
+/// communication while combining. Each port serves its steps in the schedule's order. Nanoseconds (per byte).
+struct hockney {
+    double alpha = 0;
+    double beta = 0;
+    double gamma = 0;
+};
+
+/// Hoefler 2008, II.2: a message of s bytes takes L + 2o + (s-1)G; its sender's network is busy for g + (s-1)G.
+struct loggp {
+    double L = 0;
+    double o = 0;
+    double g = 0;
+    double G = 0;
+    double combine = 0;  ///< per byte
+    std::int64_t rendezvous =
+        std::numeric_limits<std::int64_t>::max();  ///< messages this large wait for their receiver
+};
+
+/// Hoefler & Moor 2014: a message takes L + 2o + sG and keeps its sender busy for o + sG; computing is free.
+struct loggp5 {
+    double L = 0;
+    double o = 0;
+    double G = 0;
+};
+
+struct model {
+    std::variant<hockney, loggp, loggp5> network{};
+    // Hoefler & Moor 2014, 4.2.
+    double message_energy = 16.5e-6;  ///< J per message (e)
+    double byte_energy = 8.1e-9;      ///< J per byte (E)
+    double static_power = 0.5;        ///< W
+    std::int64_t descriptor = 32;     ///< bytes per message a rank sends
+};
+
+/// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`, `loggp5:L=..,o=..,G=..`,
+/// `hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns`, each with optional
+/// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, a file holding one such line.
+RUBATO_API model parse_model(std::string_view text);
+/// The model in the form that parse_model reads.
+RUBATO_API std::string to_string(const model& m);
+
+struct preset {
+    std::string_view name;
+    std::string_view text;
+    std::string_view source;
+};
+RUBATO_API std::span<const preset> presets();
+
+}  // namespace rubato

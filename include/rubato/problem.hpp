@@ -1,0 +1,70 @@
+// What is to be done: a collective, its size in ranks, and the parameters an algorithm may use.
+// Only what MPI requires to be equal on all ranks may be in here; otherwise ranks would disagree on the plan.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rubato {
+
+enum class collective : std::uint8_t {
+    barrier,
+    bcast,
+    reduce,
+    allreduce,
+    scatter,
+    gather,
+    allgather,
+    alltoall,
+    reduce_scatter_block,
+    scan,
+    exscan,
+    scatterv,
+    gatherv,
+    allgatherv,
+    alltoallv,
+};
+
+/// What each collective is, stated once. A chunk is the part of a buffer that belongs to one rank.
+struct collective_traits {
+    collective what;
+    std::string_view name;
+    bool rooted;       ///< has a root
+    bool reduces;      ///< combines with an operator, so blocks are whole elements
+    bool irregular;    ///< a v-form: chunks differ in size
+    bool wide_input;   ///< the input has one chunk per rank (else one, or none)
+    bool wide_output;  ///< the output has one chunk per rank (else one, or none)
+};
+
+RUBATO_API std::span<const collective_traits> collectives();
+RUBATO_API const collective_traits& traits(collective what);
+/// Throws if there is no collective of that name.
+RUBATO_API collective parse_collective(std::string_view name);
+
+struct problem {
+    collective what = collective::barrier;
+    std::int32_t ranks = 1;
+    rank root{};
+    /// Into how many pieces a segmenting algorithm cuts each vector.
+    std::uint32_t segments = 1;
+    /// The degree of a k-nomial tree, the ways of a dissemination, the factors of radix-k; empty: the algorithm's own
+    /// choice.
+    std::vector<std::int32_t> radix{};
+    bool commutative = true;
+    bool idempotent = false;
+    /// Predicted arrivals, one per rank, or empty: all together.
+    std::vector<time_ns> arrivals{};
+
+    bool operator==(const problem&) const = default;
+
+    std::int32_t radix_or(std::int32_t otherwise) const { return radix.empty() ? otherwise : radix.front(); }
+};
+
+/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 2, too few arrivals).
+RUBATO_API void check(const problem& p);
+
+}  // namespace rubato

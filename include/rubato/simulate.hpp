@@ -1,0 +1,32 @@
+// When does each rank leave? Runs schedules under a cost model for given arrivals. Deterministic, in integers.
+#pragma once
+
+#include "rubato/layout.hpp"
+#include "rubato/model.hpp"
+
+#include <span>
+#include <vector>
+
+namespace rubato {
+
+struct span_ns {
+    time_ns begin{};
+    time_ns end{};
+};
+
+struct simulation {
+    std::vector<time_ns> exits{};               ///< when each rank has done its last step, never before its arrival
+    std::vector<std::vector<span_ns>> steps{};  ///< when each step of each rank ran, if asked for
+};
+
+struct simulation_options {
+    bool record_steps = false;
+    /// Start steps that do not need the rank's data before the rank arrives (a progress thread does them).
+    bool early = false;
+};
+
+/// `layouts`: one for all ranks, or one per rank; its units are bytes. Throws if the schedules deadlock.
+RUBATO_API simulation simulate(const model& m, std::span<const schedule> all, std::span<const layout> layouts,
+                               std::span<const time_ns> arrivals, const simulation_options& options = {});
+
+}  // namespace rubato

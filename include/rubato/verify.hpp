@@ -1,0 +1,21 @@
+// Is it right? Runs all ranks' schedules on symbolic values and compares with what the collective promises.
+//
+// Every block holds a value: a block of somebody's input, or the combination of several ranks' in some order. Steps run
+// under the strictest rules a schedule may meet: each rank sends in its order and receives in its order, one message
+// at a time, a message needs both sides, and nothing passes a combine or copy listed before it. What does not deadlock
+// so never deadlocks.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rubato {
+
+/// What is wrong, a sentence each, naming rank and step; empty: the schedules are right.
+/// If the problem's operator does not commute, the order of operands is checked too.
+RUBATO_API std::vector<std::string> verify(const problem& p, std::span<const schedule> all);
+
+}  // namespace rubato

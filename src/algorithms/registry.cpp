@@ -1,0 +1,130 @@
+#include "rubato/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace rubato {
+
+#define ROW(c, n, needs, uses, summary, source) schedule c##_##n(const problem&, rank);
+#include "table.def"
+#undef ROW
+
+namespace {
+
+constexpr std::uint8_t segments = 1;
+constexpr std::uint8_t radix = 2;
+constexpr std::uint8_t arrivals = 4;
+
+constexpr algorithm make(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
+                         std::string_view summary, std::string_view source, schedule (*build)(const problem&, rank)) {
+    return {id,   what, summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
+            build};
+}
+
+constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
+constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
+
+using enum need;
+constexpr std::array table{
+#define ROW(c, n, needs, uses, summary, source) \
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n),
+#include "table.def"
+#undef ROW
+};
+
+struct need_name {
+    need what;
+    std::string_view name;
+};
+constexpr std::array names{
+    need_name{commutative, "commutative"},     need_name{power_of_two, "power_of_two"},
+    need_name{even_ranks, "even_ranks"},       need_name{idempotent_or_power, "idempotent_or_power"},
+    need_name{radix_product, "radix_product"},
+};
+
+/// Edit distance, for "did you mean".
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t above = row[j];
+            row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+            diagonal = above;
+        }
+    }
+    return row.back();
+}
+
+bool is_power_of(std::int64_t n, std::int64_t base) {
+    while (n % base == 0) n /= base;
+    return n == 1;
+}
+
+}  // namespace
+
+std::span<const algorithm> algorithms() { return table; }
+
+const algorithm& find_algorithm(std::string_view id) {
+    const auto found = std::ranges::find(table, id, &algorithm::id);
+    if (found != table.end()) return *found;
+    const auto near = std::ranges::min_element(table, {}, [id](const algorithm& a) { return distance(a.id, id); });
+    throw error(fmt::format("unknown algorithm '{}'", id), "no such id is registered",
+                fmt::format("did you mean {}? 'rubato algorithms' lists all", near->id));
+}
+
+std::vector<std::string_view> need_names(const algorithm& a) {
+    std::vector<std::string_view> result;
+    for (const need_name& n : names)
+        if (a.has(n.what)) result.push_back(n.name);
+    return result;
+}
+
+std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
+    if (a.has(commutative) && !p.commutative) return "it reorders the operands, and the operator does not commute";
+    if (a.has(power_of_two) && !is_power_of_two(p.ranks))
+        return fmt::format("it needs a power of two of ranks, and there are {}", p.ranks);
+    if (a.has(even_ranks) && p.ranks % 2 != 0 && p.ranks != 1)
+        return fmt::format("it needs an even number of ranks, and there are {}", p.ranks);
+    if (a.has(idempotent_or_power)) {
+        const std::int32_t base = p.radix_or(1) + 1;
+        if (!p.idempotent && !is_power_of(p.ranks, base))
+            return fmt::format(
+                "with {} ways it counts some ranks twice, so it needs an operator with x*x = x "
+                "(min, max, and, or), or a power of {} of ranks, and there are {}",
+                base - 1, base, p.ranks);
+    }
+    if (a.has(radix_product) && !p.radix.empty()) {
+        const auto product = std::accumulate(p.radix.begin(), p.radix.end(), std::int64_t{1}, std::multiplies<>());
+        if (product != p.ranks)
+            return fmt::format("the product of its radix vector must be the number of ranks, and {} is not {}", product,
+                               p.ranks);
+    }
+    return std::nullopt;
+}
+
+schedule build_one(const algorithm& a, const problem& p, rank me) {
+    check(p);
+    if (p.what != a.what)
+        throw error(fmt::format("{} cannot do a {}", a.id, traits(p.what).name), "it is another collective",
+                    "choose an algorithm of the same collective");
+    if (auto why = unmet_need(a, p))
+        throw error(fmt::format("{} cannot be used here", a.id), *why,
+                    "choose another algorithm ('rubato algorithms')");
+    return a.build(p, me);
+}
+
+std::vector<schedule> build_all(const algorithm& a, const problem& p) {
+    std::vector<schedule> all;
+    all.reserve(static_cast<std::size_t>(std::max(p.ranks, 1)));
+    all.push_back(build_one(a, p, rank(0)));
+    for (std::int32_t r = 1; r < p.ranks; ++r) all.push_back(a.build(p, rank(r)));
+    return all;
+}
+
+}  // namespace rubato

@@ -1,0 +1,164 @@
+#include "tree.hpp"
+
+#include <algorithm>
+#include <ranges>
+
+namespace rubato {
+namespace {
+
+struct interval {
+    std::int32_t low;
+    std::int32_t high;  // one past the end
+
+    std::int32_t size() const { return high - low; }
+    bool has(std::int32_t r) const { return low <= r && r < high; }
+};
+
+/// Pieces of at most `size` ranks, from low to high.
+std::vector<interval> cut(interval whole, std::int32_t size) {
+    std::vector<interval> pieces;
+    for (std::int32_t low = whole.low; low < whole.high; low += size)
+        pieces.push_back({low, std::min(whole.high, low + size)});
+    return pieces;
+}
+
+/// n nearly equal pieces, empty ones left out.
+std::vector<interval> cut_evenly(interval whole, std::int32_t n) {
+    std::vector<interval> pieces;
+    for (std::int32_t i = 0; i < n; ++i) {
+        const auto at = [&](std::int32_t k) {
+            return whole.low + static_cast<std::int32_t>(std::int64_t{whole.size()} * k / n);
+        };
+        if (at(i) < at(i + 1)) pieces.push_back({at(i), at(i + 1)});
+    }
+    return pieces;
+}
+
+struct branch {
+    interval ranks;
+    std::int32_t root;
+};
+
+/// Farther branches first.
+void sort_far_first(std::vector<branch>& branches, std::int32_t root) {
+    std::ranges::stable_sort(branches, std::greater{}, [root](const branch& b) { return std::abs(b.root - root); });
+}
+
+/// Follows `me` down from the whole; `split` says what hangs below a root in an interval, far first, and narrows the
+/// interval to what the root still has to split (nothing: only itself).
+template <class Split>
+tree follow(std::int32_t ranks, rank root, rank me, Split split) {
+    tree t;
+    branch here{{0, ranks}, root.value};
+    while (here.ranks.size() > 1) {
+        interval rest = here.ranks;
+        const std::vector<branch> below = split(rest, here.root);
+        const auto mine = std::ranges::find_if(below, [me](const branch& b) { return b.ranks.has(me.value); });
+        if (mine != below.end()) {
+            t.parent = rank(here.root);
+            here = *mine;
+            if (here.root != me.value) t.parent.reset();
+            continue;
+        }
+        if (here.root == me.value)
+            for (const branch& b : below) t.children.emplace_back(b.root);
+        here.ranks = rest;
+    }
+    return t;
+}
+
+}  // namespace
+
+tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
+    return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
+        std::int64_t size = 1;
+        while (size * k < here.size()) size *= k;
+        std::vector<branch> below;
+        for (const interval piece : cut(here, static_cast<std::int32_t>(size)))
+            if (!piece.has(r)) below.push_back({piece, piece.low});
+        const std::int32_t low = here.low + static_cast<std::int32_t>((r - here.low) / size * size);
+        here = {low, std::min(here.high, low + static_cast<std::int32_t>(size))};
+        sort_far_first(below, r);
+        return below;
+    });
+}
+
+tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
+    return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
+        const interval left{here.low, r};
+        const interval right{r + 1, here.high};
+        std::int32_t on_left = left.size() == 0 ? 0 : k;
+        if (left.size() > 0 && right.size() > 0) {
+            const std::int64_t both = here.size() - 1;
+            on_left = static_cast<std::int32_t>((2 * std::int64_t{k} * left.size() + both) / (2 * both));
+            on_left = std::clamp(on_left, 1, std::max(1, k - 1));
+        }
+        std::vector<branch> below;
+        for (const interval piece : cut_evenly(left, on_left)) below.push_back({piece, piece.high - 1});
+        for (const interval piece : cut_evenly(right, std::max(1, k - on_left))) below.push_back({piece, piece.low});
+        here = {r, r + 1};
+        sort_far_first(below, r);
+        return below;
+    });
+}
+
+tree ring_chain(std::int32_t ranks, rank root, rank me) {
+    tree t;
+    const std::int32_t next = (me.value + 1) % ranks;
+    if (me != root) t.parent = rank((me.value + ranks - 1) % ranks);
+    if (next != root.value) t.children.emplace_back(next);
+    return t;
+}
+
+tree two_sided_chain(std::int32_t ranks, rank root, rank me) {
+    tree t;
+    if (me < root) t.parent = rank(me.value + 1);
+    if (me > root) t.parent = rank(me.value - 1);
+    if (me >= root && me.value + 1 < ranks) t.children.emplace_back(me.value + 1);
+    if (me <= root && me.value > 0) t.children.emplace_back(me.value - 1);
+    return t;
+}
+
+void bcast_down(builder& b, const tree& t) {
+    for (std::uint32_t s = 0; s < b.parts(); ++s) {
+        const slice part = (t.parent ? b.output() : b.input()).sub(s);
+        if (t.parent) b.recv(*t.parent, part);
+        for (const rank child : t.children) b.send(child, part);
+    }
+}
+
+void reduce_up(builder& b, const problem& p, rank me, const tree& t) {
+    // A few slots, used in turn: enough to receive ahead, few enough not to hold a vector per child.
+    const auto incoming = static_cast<std::uint32_t>(t.children.size()) * b.parts();
+    std::vector<slice> slots(std::min(incoming, 4U));
+    for (slice& s : slots) s = b.scratch(0, 1);
+    std::size_t used = 0;
+
+    for (std::uint32_t s = 0; s < b.parts(); ++s) {
+        slice sum = b.input().sub(s);
+        for (const rank& child : t.children | std::views::reverse) {
+            slice slot = slots[used++ % slots.size()].holding(s, 1);
+            const bool at_end = !t.parent && &child == &t.children.front();
+            if (p.commutative || child > me) {
+                if (at_end && sum.where != buffer::output) slot = b.output().sub(s);
+                b.recv(child, slot);
+                b.combine(sum, slot);
+                sum = slot;
+            } else {  // the child is the left operand: the sum stays where it is, but not in the input
+                if (sum.where == buffer::input) {
+                    const slice own = t.parent ? slots[used++ % slots.size()].holding(s, 1) : b.output().sub(s);
+                    b.copy(sum, own);
+                    sum = own;
+                }
+                b.recv(child, slot);
+                b.combine(slot, sum);
+            }
+        }
+        if (t.parent)
+            b.send(*t.parent, sum);
+        else
+            b.copy(sum, b.output().sub(s));
+    }
+}
+
+}  // namespace rubato

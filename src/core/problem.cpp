@@ -1,0 +1,61 @@
+#include "rubato/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace rubato {
+namespace {
+
+using enum collective;
+constexpr std::array table{
+    //                what, name,             rooted, reduces, irregular, wide input, wide output
+    collective_traits{barrier, "barrier", false, false, false, false, false},
+    collective_traits{bcast, "bcast", true, false, false, false, false},
+    collective_traits{reduce, "reduce", true, true, false, false, false},
+    collective_traits{allreduce, "allreduce", false, true, false, false, false},
+    collective_traits{scatter, "scatter", true, false, false, true, false},
+    collective_traits{gather, "gather", true, false, false, false, true},
+    collective_traits{allgather, "allgather", false, false, false, false, true},
+    collective_traits{alltoall, "alltoall", false, false, false, true, true},
+    collective_traits{reduce_scatter_block, "reduce_scatter_block", false, true, false, true, false},
+    collective_traits{scan, "scan", false, true, false, false, false},
+    collective_traits{exscan, "exscan", false, true, false, false, false},
+    collective_traits{scatterv, "scatterv", true, false, true, true, false},
+    collective_traits{gatherv, "gatherv", true, false, true, false, true},
+    collective_traits{allgatherv, "allgatherv", false, false, true, false, true},
+    collective_traits{alltoallv, "alltoallv", false, false, true, true, true},
+};
+
+}  // namespace
+
+std::span<const collective_traits> collectives() { return table; }
+
+const collective_traits& traits(collective what) { return table[static_cast<std::size_t>(what)]; }
+
+collective parse_collective(std::string_view name) {
+    std::string names;
+    for (const collective_traits& t : table) {
+        if (t.name == name) return t.what;
+        names += (names.empty() ? "" : ", ") + std::string(t.name);
+    }
+    throw error(fmt::format("unknown collective '{}'", name), "rubato knows " + names, "use one of them");
+}
+
+void check(const problem& p) {
+    if (p.ranks < 1)
+        throw error(fmt::format("{} ranks", p.ranks), "a collective needs at least one rank", "give 1 or more");
+    if (p.root.value < 0 || p.root.value >= p.ranks)
+        throw error(fmt::format("root {}", p.root.value), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
+                    "give one of them as root");
+    if (p.segments < 1 || p.segments > (1U << 20))
+        throw error(fmt::format("{} segments", p.segments), "a vector is cut into 1 to 1048576 segments",
+                    "give a number in that range");
+    for (const std::int32_t k : p.radix)
+        if (k < 1) throw error(fmt::format("radix {}", k), "a radix is a positive number", "give 1 or more");
+    if (!p.arrivals.empty() && p.arrivals.size() != static_cast<std::size_t>(p.ranks))
+        throw error(fmt::format("{} arrival times for {} ranks", p.arrivals.size(), p.ranks),
+                    "each rank has one arrival time", "give as many times as ranks");
+}
+
+}  // namespace rubato

@@ -1,0 +1,131 @@
+#include "rubato/builder.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace rubato {
+namespace {
+
+std::size_t blocks(bool wide, std::int32_t ranks, std::uint32_t parts) {
+    return (wide ? static_cast<std::size_t>(ranks) : 1) * parts;
+}
+
+}  // namespace
+
+builder::builder(const problem& p, rank me, std::uint32_t parts) {
+    assert(me.value >= 0 && me.value < p.ranks && parts > 0);
+    (void)me;
+    result_.parts = parts;
+    const collective_traits& t = traits(p.what);
+    places(buffer::input).resize(blocks(t.wide_input, p.ranks, parts));
+    places(buffer::output).resize(blocks(t.wide_output, p.ranks, parts));
+}
+
+slice builder::input(std::uint32_t chunk, std::uint32_t n) const {
+    return {buffer::input, chunk * parts(), n * parts(), chunk * parts()};
+}
+
+slice builder::output(std::uint32_t chunk, std::uint32_t n) const {
+    return {buffer::output, chunk * parts(), n * parts(), chunk * parts()};
+}
+
+slice builder::scratch(block shape, std::uint32_t count) {
+    const auto first = static_cast<block>(result_.scratch.size());
+    for (std::uint32_t i = 0; i < count; ++i) result_.scratch.push_back(shape + i);
+    places(buffer::scratch).resize(result_.scratch.size());
+    return {buffer::scratch, first, count, shape};
+}
+
+builder::step_id builder::send(rank to, slice data, std::initializer_list<step_id> after) {
+    step s;
+    s.kind = step_kind::send;
+    s.from = data.where;
+    s.source = data.first;
+    s.shape = data.shape;
+    s.count = data.count;
+    s.peer = to.value;
+    s.message = numbers_[to.value].first++;
+    return add(s, after);
+}
+
+builder::step_id builder::recv(rank from, slice data, std::initializer_list<step_id> after) {
+    step s;
+    s.kind = step_kind::recv;
+    s.to = data.where;
+    s.target = data.first;
+    s.shape = data.shape;
+    s.count = data.count;
+    s.peer = from.value;
+    s.message = numbers_[from.value].second++;
+    return add(s, after);
+}
+
+builder::step_id builder::combine(slice left, slice into) {
+    assert(left.count == into.count);
+    step s;
+    s.kind = step_kind::combine;
+    s.from = left.where;
+    s.source = left.first;
+    s.to = into.where;
+    s.target = into.first;
+    s.shape = into.shape;
+    s.count = into.count;
+    return add(s, {});
+}
+
+void builder::copy(slice from, slice to) {
+    assert(from.count == to.count);
+    if (from.where == to.where && from.first == to.first) return;
+    step s;
+    s.kind = step_kind::copy;
+    s.from = from.where;
+    s.source = from.first;
+    s.to = to.where;
+    s.target = to.first;
+    s.shape = from.where == buffer::scratch ? to.shape : from.shape;
+    s.count = to.count;
+    add(s, {});
+}
+
+void builder::fence() {
+    const auto now = static_cast<step_id>(result_.steps.size());
+    if (now == fenced_) return;
+    fence_.clear();
+    for (step_id s = fenced_; s < now; ++s) fence_.push_back(s);
+    fenced_ = now;
+}
+
+builder::step_id builder::add(step s, std::initializer_list<step_id> after) {
+    const auto id = static_cast<step_id>(result_.steps.size());
+    assert(s.kind == step_kind::recv || s.source + s.count <= places(s.from).size());
+    assert(s.kind == step_kind::send || s.target + s.count <= places(s.to).size());
+    waits_.assign(after);
+    waits_.insert(waits_.end(), fence_.begin(), fence_.end());
+    const bool reads_target = s.kind == step_kind::combine;
+
+    for (std::uint32_t i = 0; s.reads() && i < s.count; ++i) {
+        place& p = places(s.from)[s.source + i];
+        if (p.writer >= 0) waits_.push_back(static_cast<step_id>(p.writer));
+        p.readers.push_back(id);
+    }
+    for (std::uint32_t i = 0; s.writes() && i < s.count; ++i) {
+        place& p = places(s.to)[s.target + i];
+        // Readers since the last write already waited for that write.
+        if (p.writer >= 0 && (p.readers.empty() || reads_target)) waits_.push_back(static_cast<step_id>(p.writer));
+        waits_.insert(waits_.end(), p.readers.begin(), p.readers.end());
+        p.writer = static_cast<std::int32_t>(id);
+        p.readers.clear();
+    }
+    std::sort(waits_.begin(), waits_.end());
+    waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
+    std::erase(waits_, id);
+
+    result_.steps.push_back(s);
+    result_.dependencies.insert(result_.dependencies.end(), waits_.begin(), waits_.end());
+    result_.first_dependency.push_back(static_cast<std::uint32_t>(result_.dependencies.size()));
+    return id;
+}
+
+schedule builder::finish() && { return std::move(result_); }
+
+}  // namespace rubato
