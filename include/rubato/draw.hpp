@@ -17,24 +17,24 @@ struct message {
     std::uint32_t send = 0;  ///< step of `from`
     std::uint32_t recv = 0;  ///< step of `to`
     std::int64_t round = 0;  ///< 1 is the first
+    /// What it carries, whatever place it lies in: the number of each block in the buffer that has a chunk per rank (of
+    /// alltoall, that of its last receiver), else in the input.
+    std::vector<block> blocks{};
 };
 
 /// The steps of all ranks in time, when a message takes a round and everything else no time. In a round a rank sends
 /// one message and receives one, in the order of its steps, each as soon as both sides are ready.
 struct timetable {
     std::int64_t rounds = 0;
+    std::uint32_t blocks = 1;                       ///< how many different ones there are to carry
     std::vector<message> messages{};                ///< by round, then receiver, then sender
     std::vector<std::vector<std::int64_t>> ends{};  ///< rank, step -> the round in which it ends
 };
 /// Throws if some message is never sent or never received, or if the schedules wait for each other in a circle.
-RUBATO_API timetable make_timetable(std::span<const schedule> all);
-
-/// The blocks that a message carries: those of the wide buffer it comes from or goes to, else those of its shape.
-struct block_range {
-    block first = 0;
-    std::uint32_t count = 0;
-};
-RUBATO_API block_range carried_blocks(const problem& p, const step& send, const step& recv);
+RUBATO_API timetable make_timetable(const problem& p, std::span<const schedule> all);
+/// What a message carries: "3", "4-7" (also around the end: "6-1"), "x4" if they do not lie together; nothing if there
+/// is only one block.
+RUBATO_API std::string block_label(const timetable& t, const message& m);
 
 struct drawing {
     std::string_view title{};

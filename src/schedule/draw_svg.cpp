@@ -17,7 +17,7 @@ constexpr double margin = 28;  // right of the last moment, and below the legend
 
 class painter {
 public:
-    explicit painter(const drawing& d) : d_(d), table_(make_timetable(d.all)), real_(!d.times.empty()) {
+    explicit painter(const drawing& d) : d_(d), table_(make_timetable(d.p, d.all)), real_(!d.times.empty()) {
         for (std::size_t r = 0; r < d.all.size(); ++r)
             for (std::size_t s = 0; s < d.all[r].steps.size(); ++s) end_ = std::max(end_, span(r, s).second);
         for (const time_ns a : arrivals()) end_ = std::max(end_, static_cast<double>(a.count()));
@@ -25,8 +25,6 @@ public:
         const auto ranks = static_cast<double>(d.p.ranks);
         lane_ = std::clamp(560 / ranks, 9., 44.);
         scale_ = (real_ ? 1000 : std::clamp(90 * end_, 420., std::max(1100., 16 * end_))) / end_;
-        const collective_traits& t = traits(d.p.what);
-        colours_ = t.wide_input || t.wide_output ? d.p.ranks * static_cast<std::int64_t>(parts()) : parts();
         dense_ = static_cast<double>(table_.messages.size()) / (scale_ * end_ * lane_ * ranks) > 1. / 900;
     }
 
@@ -110,15 +108,6 @@ private:
         put("</g>\n");
     }
 
-    std::size_t colour(const message& m) const {
-        const block_range blocks = carried_blocks(d_.p, step_of(m.from, m.send), step_of(m.to, m.recv));
-        const auto classes =
-            static_cast<std::int64_t>(std::min<std::size_t>(svg::palette.size(), static_cast<std::size_t>(colours_)));
-        return static_cast<std::size_t>(std::min(std::int64_t{blocks.first}, colours_ - 1) * classes / colours_);
-    }
-
-    const step& step_of(rank r, std::uint32_t s) const { return d_.all[static_cast<std::size_t>(r.value)].steps[s]; }
-
     void messages() {
         const double head = dense_ ? 4 : std::clamp(lane_ / 4, 4., 8.);
         put("<g stroke-width=\"{:.1f}\" stroke-linecap=\"round\">\n", dense_ ? .8 : 1.6);
@@ -136,7 +125,7 @@ private:
             const double bx = x2 - ux * head;
             const double by = y2 - uy * head;
             const double half = head * .38;
-            const char* ink = svg::palette[colour(m)];
+            const std::string ink = svg::colour(m.blocks.empty() ? 0 : m.blocks.front(), table_.blocks);
             put("<path fill=\"{0}\" stroke=\"{0}\" d=\"M{1:.1f} {2:.1f}L{3:.1f} {4:.1f}M{5:.1f} {6:.1f}L{7:.1f} "
                 "{8:.1f}L{9:.1f} {10:.1f}Z\"><title>{11}</title></path>\n",
                 ink, x1, y1, bx, by, x2, y2, bx - uy * half, by + ux * half, bx + uy * half, by - ux * half, tip(m));
@@ -145,11 +134,9 @@ private:
     }
 
     std::string tip(const message& m) const {
-        const step& out = step_of(m.from, m.send);
-        const block_range blocks = carried_blocks(d_.p, out, step_of(m.to, m.recv));
         std::string text = fmt::format("{} to {}", m.from.value, m.to.value);
-        if (blocks.count == 1 && colours_ > 1) text += fmt::format(", block {}", blocks.first);
-        if (blocks.count > 1) text += fmt::format(", blocks {} to {}", blocks.first, blocks.first + blocks.count - 1);
+        if (const std::string label = block_label(table_, m); !label.empty())
+            text += fmt::format(", block{} {}", m.blocks.size() == 1 ? "" : "s", label);
         if (!real_) return text + fmt::format(", round {}", m.round);
         const auto sent = d_.times[static_cast<std::size_t>(m.from.value)][m.send].begin;
         const auto received = d_.times[static_cast<std::size_t>(m.to.value)][m.recv].end;
@@ -199,28 +186,24 @@ private:
             put("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx, at + 4, text);
             cx += width;
         };
-        const std::size_t classes = std::min<std::size_t>(svg::palette.size(), static_cast<std::size_t>(colours_));
-        if (classes > 1) {
-            say("block", 34);
-            const double swatch = classes < svg::palette.size() ? 24 : 18;
-            for (std::size_t c = 0; c < classes; ++c) {
-                put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"5\" fill=\"{}\"/>\n", cx, at - 2,
-                    swatch - 2, svg::palette[c]);
-                const auto first = static_cast<std::int64_t>(
-                    std::ceil(static_cast<double>(c) * static_cast<double>(colours_) / static_cast<double>(classes)));
-                if (static_cast<std::int64_t>(classes) == colours_ || c == 0 || c + 1 == classes)
-                    put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx + swatch / 2 - 1,
-                        at + 17,
-                        c == 0             ? 0
-                        : c + 1 == classes ? colours_ - 1
-                                           : first);
-                cx += swatch;
+        if (table_.blocks > 1) {
+            say("block", 36);
+            const bool each = table_.blocks <= svg::few;
+            const std::uint32_t swatches = each ? table_.blocks : 30;
+            const double width = each ? 24 : 6;
+            for (std::uint32_t i = 0; i < swatches; ++i) {
+                put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"6\" fill=\"{}\"/>\n", cx, at - 3,
+                    each ? width - 2 : width, svg::colour(i, swatches));
+                if (each || i == 0 || i + 1 == swatches)
+                    put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx + width / 2 - 1,
+                        at + 17, i == 0 || each ? i : table_.blocks - 1);
+                cx += width;
             }
-            cx += 24;
+            cx += 26;
         } else if (!table_.messages.empty()) {
             put("<path fill=\"{0}\" stroke=\"{0}\" stroke-width=\"1.6\" d=\"M{1:.1f} {2:.1f}h18M{3:.1f} {2:.1f}l-7 "
                 "-3v6Z\"/>\n",
-                svg::palette[0], cx, at, cx + 26);
+                svg::colour(0, 1), cx, at, cx + 26);
             cx += 34;
             say("message", 74);
         }
@@ -249,7 +232,6 @@ private:
     double end_ = 0;
     double lane_ = 0;   // between two ranks
     double scale_ = 0;  // of time
-    std::int64_t colours_ = 1;
     bool dense_ = false;
     std::string out_{};
 };

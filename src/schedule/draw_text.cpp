@@ -14,16 +14,6 @@ constexpr std::int64_t most_rounds = 40;
 constexpr std::size_t most_lines = 200;
 constexpr std::size_t widest = 132;  // characters
 
-/// "3" or "4-7"; nothing where there is only one block, or none.
-std::string block_label(const drawing& d, const message& m) {
-    const auto of = [&d](rank r) -> const schedule& { return d.all[static_cast<std::size_t>(r.value)]; };
-    const collective_traits& t = traits(d.p.what);
-    const block_range blocks = carried_blocks(d.p, of(m.from).steps[m.send], of(m.to).steps[m.recv]);
-    if (blocks.count == 0 || (of(m.from).parts == 1 && !t.wide_input && !t.wide_output)) return "";
-    if (blocks.count == 1) return fmt::format("{}", blocks.first);
-    return fmt::format("{}-{}", blocks.first, blocks.first + blocks.count - 1);
-}
-
 /// One message, or two that are exchanged, as a line between two lanes.
 struct arrow {
     std::int32_t low;
@@ -36,9 +26,9 @@ struct arrow {
 
 class picture {
 public:
-    picture(const drawing& d, const timetable& times) : ranks_(d.p.ranks) {
+    picture(std::int32_t ranks, const timetable& times) : ranks_(ranks) {
         std::size_t longest = 0;
-        for (const message& m : times.messages) longest = std::max(longest, block_label(d, m).size());
+        for (const message& m : times.messages) longest = std::max(longest, block_label(times, m).size());
         const std::size_t wanted = longest > 0 ? longest + 3 : ranks_ > 20 ? 3 : 4;
         pitch_ =
             std::clamp(wanted, std::size_t{3}, std::max(std::size_t{4}, widest / static_cast<std::size_t>(ranks_)));
@@ -49,7 +39,7 @@ public:
         for (std::size_t i = 0; i < times.messages.size();) {
             std::size_t end = i;
             while (end < times.messages.size() && times.messages[end].round == times.messages[i].round) ++end;
-            draw_round(d, std::span(times.messages).subspan(i, end - i));
+            draw_round(times, std::span(times.messages).subspan(i, end - i));
             i = end;
         }
     }
@@ -69,12 +59,12 @@ private:
     std::size_t room(const arrow& a) const { return static_cast<std::size_t>(a.high - a.low) * pitch_ - 1; }
 
     /// Short ones first, so that lines fill up.
-    void draw_round(const drawing& d, std::span<const message> messages) {
+    void draw_round(const timetable& times, std::span<const message> messages) {
         std::vector<arrow> arrows;
         for (const message& m : messages) {
             const auto [low, high] = std::minmax(m.from.value, m.to.value);
             arrow a{low, high};
-            (m.from > m.to ? a.down : a.up) = block_label(d, m);
+            (m.from > m.to ? a.down : a.up) = block_label(times, m);
             const auto back =
                 std::ranges::find_if(arrows, [&](const arrow& o) { return o.low == low && o.high == high; });
             if (back == arrows.end()) {
@@ -82,7 +72,7 @@ private:
                 continue;
             }
             arrow both = *back;
-            (m.from > m.to ? both.down : both.up) = block_label(d, m);
+            (m.from > m.to ? both.down : both.up) = block_label(times, m);
             if (both.down->size() + both.up->size() + 3 <= room(a))
                 *back = both;
             else
@@ -139,7 +129,7 @@ std::string count(std::int64_t n, std::string_view what) { return fmt::format("{
 }  // namespace
 
 std::string draw_text(const drawing& d) {
-    const timetable times = make_timetable(d.all);
+    const timetable times = make_timetable(d.p, d.all);
     std::map<step_kind, std::int64_t> steps;
     for (const schedule& s : d.all)
         for (const step& t : s.steps) ++steps[t.kind];
@@ -157,13 +147,13 @@ std::string draw_text(const drawing& d) {
     for (const message& m : times.messages) {
         if (m.round != round) out += fmt::format("\n{:<8}", fmt::format("round {}", m.round));
         round = m.round;
-        const std::string label = block_label(d, m);
+        const std::string label = block_label(times, m);
         out += fmt::format("  {}<-{}{}{}", m.to.value, m.from.value, label.empty() ? "" : ":", label);
     }
     if (times.messages.empty()) return out;
     out += "\n\n";
     if (d.p.ranks <= most_ranks && times.rounds <= most_rounds) {
-        const picture lanes(d, times);
+        const picture lanes(d.p.ranks, times);
         if (lanes.lines() <= most_lines) return out + lanes.text();
     }
     return out + "(too large to be drawn with characters)\n";

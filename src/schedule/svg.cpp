@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 
 namespace rubato::svg {
 namespace {
@@ -41,7 +43,24 @@ text { font-family: system-ui, 'Helvetica Neue', Arial, sans-serif; font-size: 1
 </style>
 )";
 
+constexpr std::array<std::uint32_t, few> distinct{0x2f7fd1, 0xd9603b, 0x2a9d68, 0xa05fc4, 0xc79318, 0xd14d8b,
+                                                  0x1f9fb3, 0x7c8f2e, 0x6f6ad6, 0xb5553a, 0x4e9a4a, 0x8a7a6a};
+constexpr std::array<std::uint32_t, 7> rainbow{0x2f6fd1, 0x1f9fb3, 0x2a9d68, 0xb59a1c, 0xd9703b, 0xd14d8b, 0x9a5fd0};
+
 }  // namespace
+
+std::string colour(std::size_t i, std::size_t n) {
+    i = std::min(i, n - 1);
+    if (n <= few) return fmt::format("#{:06x}", distinct[i]);
+    const double at = static_cast<double>(i) / static_cast<double>(n - 1) * static_cast<double>(rainbow.size() - 1);
+    const auto below = std::min(static_cast<std::size_t>(at), rainbow.size() - 2);
+    const double share = at - static_cast<double>(below);
+    const auto mix = [&](unsigned shift) {
+        const auto channel = [shift](std::uint32_t rgb) { return static_cast<double>(rgb >> shift & 0xff); };
+        return std::lround(channel(rainbow[below]) * (1 - share) + channel(rainbow[below + 1]) * share);
+    };
+    return fmt::format("#{:02x}{:02x}{:02x}", mix(16), mix(8), mix(0));
+}
 
 std::string escape(std::string_view text) {
     std::string out;

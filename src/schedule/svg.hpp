@@ -1,15 +1,14 @@
 // What the SVG pictures share: their look on light and dark, and text that is safe in XML.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
 namespace rubato::svg {
 
-/// Told apart on white and on near black.
-inline constexpr std::array palette{"#2f7fd1", "#d9603b", "#2a9d68", "#a05fc4", "#c79318", "#d14d8b",
-                                    "#1f9fb3", "#7c8f2e", "#6f6ad6", "#b5553a", "#4e9a4a", "#8a7a6a"};
+/// The colour of number i of n, seen on white and on near black: few are told apart, many are steps of a rainbow.
+std::string colour(std::size_t i, std::size_t n);
+constexpr std::size_t few = 12;
 
 std::string escape(std::string_view text);
 

@@ -1,8 +1,11 @@
 // Steps in unit time. A message waits for the dependencies of both its sides, for the sender's previous send and for
-// the receiver's previous receive.
+// the receiver's previous receive. On the way, each place in memory remembers which block it holds.
 #include "rubato/draw.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -16,7 +19,7 @@ struct node {
 
 class clockwork {
 public:
-    explicit clockwork(std::span<const schedule> all) : all_(all) {
+    clockwork(const problem& p, std::span<const schedule> all) : p_(p), all_(all), memory_(all.size()) {
         for (const schedule& s : all) {
             const std::size_t n = s.steps.size();
             table_.ends.emplace_back(n, 0);
@@ -24,7 +27,12 @@ public:
             followers_.emplace_back(n);
             partners_.emplace_back(n);
         }
-        for (std::uint32_t r = 0; r < all.size(); ++r) link_rank(r);
+        for (std::uint32_t r = 0; r < all.size(); ++r) {
+            link_rank(r);
+            fill_input(r);
+        }
+        const collective_traits& t = traits(p.what);
+        table_.blocks = all.front().parts * (t.wide_input || t.wide_output ? static_cast<std::uint32_t>(p.ranks) : 1);
         match();
     }
 
@@ -48,6 +56,20 @@ public:
 
 private:
     const step& at(node n) const { return all_[n.r].steps[n.s]; }
+
+    std::span<block> place(std::uint32_t r, buffer where, block first, std::uint32_t count) {
+        std::vector<block>& m = memory_[r][static_cast<std::size_t>(where)];
+        if (m.size() < std::size_t{first} + count) m.resize(std::size_t{first} + count);
+        return std::span(m).subspan(first, count);
+    }
+
+    void fill_input(std::uint32_t r) {
+        const collective_traits& t = traits(p_.what);
+        const std::uint32_t parts = all_[r].parts;
+        const auto whole =
+            place(r, buffer::input, 0, (t.wide_input ? static_cast<std::uint32_t>(p_.ranks) : 1) * parts);
+        for (block b = 0; b < whole.size(); ++b) whole[b] = t.wide_output ? r * parts + b % parts : b;
+    }
 
     /// Who waits for whom within a rank: by data, and by the order of its sends and of its receives.
     void link_rank(std::uint32_t r) {
@@ -89,8 +111,11 @@ private:
 
     /// Returns how many steps ended.
     std::size_t run_if_possible(node n) {
+        const step& t = at(n);
         std::int64_t& end = table_.ends[n.r][n.s];
-        if (!at(n).is_message()) {
+        if (!t.is_message()) {
+            if (t.kind == step_kind::copy)
+                std::ranges::copy(place(n.r, t.from, t.source, t.count), place(n.r, t.to, t.target, t.count).begin());
             finish(n);
             return 1;
         }
@@ -98,13 +123,20 @@ private:
         if (waits_[other.r][other.s] > 0) return 0;
         std::int64_t& other_end = table_.ends[other.r][other.s];
         end = other_end = std::max(end, other_end) + 1;
-        const auto [from, to] = at(n).kind == step_kind::send ? std::pair(n, other) : std::pair(other, n);
-        table_.messages.push_back(
-            {rank(static_cast<std::int32_t>(from.r)), rank(static_cast<std::int32_t>(to.r)), from.s, to.s, end});
+        deliver(t.kind == step_kind::send ? n : other, t.kind == step_kind::send ? other : n, end);
         ++waits_[n.r][n.s];  // the partner's turn must not run them again
         finish(n);
         finish(other);
         return 2;
+    }
+
+    void deliver(node from, node to, std::int64_t round) {
+        message m{rank(static_cast<std::int32_t>(from.r)), rank(static_cast<std::int32_t>(to.r)), from.s, to.s, round};
+        const step& in = at(to);
+        const auto data = place(from.r, at(from).from, at(from).source, std::min(at(from).count, in.count));
+        m.blocks.assign(data.begin(), data.end());
+        std::ranges::copy(m.blocks, place(to.r, in.to, in.target, in.count).begin());
+        table_.messages.push_back(std::move(m));
     }
 
     void finish(node n) {
@@ -114,7 +146,9 @@ private:
         }
     }
 
+    const problem& p_;
     std::span<const schedule> all_;
+    std::vector<std::array<std::vector<block>, 3>> memory_;  // rank, buffer -> which block each place holds
     timetable table_{};
     std::vector<std::vector<std::uint32_t>> waits_{};  // how many steps each still waits for
     std::vector<std::vector<std::vector<std::uint32_t>>> followers_{};
@@ -124,12 +158,14 @@ private:
 
 }  // namespace
 
-timetable make_timetable(std::span<const schedule> all) { return clockwork(all).run(); }
+timetable make_timetable(const problem& p, std::span<const schedule> all) { return clockwork(p, all).run(); }
 
-block_range carried_blocks(const problem& p, const step& send, const step& recv) {
-    if (traits(p.what).wide_output && recv.to == buffer::output) return {recv.target, recv.count};
-    if (traits(p.what).wide_input && send.from == buffer::input) return {send.source, send.count};
-    return {send.shape, send.count};
+std::string block_label(const timetable& t, const message& m) {
+    if (m.blocks.empty() || t.blocks == 1) return "";
+    if (m.blocks.size() == 1) return fmt::format("{}", m.blocks.front());
+    for (std::size_t i = 1; i < m.blocks.size(); ++i)
+        if (m.blocks[i] != (m.blocks[i - 1] + 1) % t.blocks) return fmt::format("x{}", m.blocks.size());
+    return fmt::format("{}-{}", m.blocks.front(), m.blocks.back());
 }
 
 }  // namespace rubato

@@ -40,9 +40,10 @@ std::size_t occurrences(const std::string& text, std::string_view what) {
 TEST(timetable, a_binomial_tree_takes_the_logarithm_of_its_ranks) {
     for (const char* id : {"bcast/binomial", "reduce/binomial"}) {
         const algorithm& a = find_algorithm(id);
-        for (std::int32_t ranks = 1; ranks <= 40; ++ranks)
-            EXPECT_EQ(make_timetable(build_all(a, make_problem(a.what, ranks))).rounds, ceil_log2(ranks))
-                << id << ranks;
+        for (std::int32_t ranks = 1; ranks <= 40; ++ranks) {
+            const problem p = make_problem(a.what, ranks);
+            EXPECT_EQ(make_timetable(p, build_all(a, p)).rounds, ceil_log2(ranks)) << id << ranks;
+        }
     }
 }
 
@@ -52,7 +53,7 @@ TEST(timetable, a_rank_sends_and_receives_one_message_at_a_time) {
         p.segments = 3;
         if (unmet_need(a, p)) continue;
         const std::vector<schedule> all = build_all(a, p);
-        const timetable t = make_timetable(all);
+        const timetable t = make_timetable(p, all);
         std::vector<std::pair<std::int64_t, rank>> sends;
         std::vector<std::pair<std::int64_t, rank>> recvs;
         for (const message& m : t.messages) {
@@ -69,14 +70,43 @@ TEST(timetable, a_rank_sends_and_receives_one_message_at_a_time) {
 }
 
 TEST(timetable, a_chain_of_parts_is_a_pipeline) {
-    EXPECT_EQ(make_timetable(chain(make_problem(collective::bcast, 6), 10)).rounds, 6 - 2 + 10);
+    const problem p = make_problem(collective::bcast, 6);
+    EXPECT_EQ(make_timetable(p, chain(p, 10)).rounds, 6 - 2 + 10);
+}
+
+TEST(timetable, follows_blocks_through_scratch) {
+    const problem p = make_problem(collective::allgather, 3);
+    std::vector<schedule> all;
+    for (std::int32_t r = 0; r < 3; ++r) {
+        builder b(p, rank(r), 1);
+        const slice s = b.scratch(0, 2);
+        if (r == 2) b.send(rank(1), b.input());
+        if (r == 1) {
+            b.recv(rank(2), s.sub(1));
+            b.copy(b.input(), s.sub(0));
+            b.send(rank(0), s);
+        }
+        if (r == 0) b.recv(rank(1), s);
+        all.push_back(std::move(b).finish());
+    }
+    const timetable t = make_timetable(p, all);
+    ASSERT_EQ(t.messages.size(), 2U);
+    EXPECT_EQ(t.blocks, 3U);
+    EXPECT_EQ(t.messages[0].blocks, (std::vector<block>{2}));
+    EXPECT_EQ(t.messages[1].blocks, (std::vector<block>{1, 2}));
+    EXPECT_EQ(block_label(t, t.messages[1]), "1-2");
+    message around = t.messages[1];
+    around.blocks = {2, 0};
+    EXPECT_EQ(block_label(t, around), "2-0");
+    around.blocks = {0, 2};
+    EXPECT_EQ(block_label(t, around), "x2");
 }
 
 TEST(timetable, rejects_what_never_ends) {
     const problem p = make_problem(collective::bcast, 2);
     std::vector<schedule> all = chain(p, 1);
     all[1].steps[0].message = 7;
-    EXPECT_THROW(make_timetable(all), error);
+    EXPECT_THROW(make_timetable(p, all), error);
 
     all.clear();
     for (std::int32_t r = 0; r < 2; ++r) {
@@ -86,7 +116,7 @@ TEST(timetable, rejects_what_never_ends) {
         b.send(rank(1 - r), builder::nothing());
         all.push_back(std::move(b).finish());
     }
-    EXPECT_THROW(make_timetable(all), error);
+    EXPECT_THROW(make_timetable(p, all), error);
 }
 
 TEST(draw_text, shows_a_binomial_tree) {
