@@ -43,8 +43,9 @@ public:
     slice scratch(block shape, std::uint32_t count);
     /// New scratch of n chunks, the first as large as chunk `chunk`.
     slice scratch_chunks(std::uint32_t n = 1, std::uint32_t chunk = 0) { return scratch(chunk * parts(), n * parts()); }
-    /// An empty message.
+    /// Empty messages: a mere signal, and one that says that this rank has arrived.
     static slice nothing() { return {}; }
+    static slice presence() { return {buffer::input, 0, 0, 0}; }
 
     // The n-th send from a to b is received by the n-th recv at b from a, in the order of these calls.
     step_id send(rank to, slice data, std::initializer_list<step_id> after = {});

@@ -54,7 +54,7 @@ void disseminate(builder& b, rank me, std::int32_t ranks, std::int32_t ways) {
         // A distance of `ranks` or more would tell a rank what it knows.
         const std::int64_t peers = std::min<std::int64_t>(ways, (ranks - 1) / known);
         for (std::int64_t i = 1; i <= peers; ++i) {
-            b.send(around(me, i * known, ranks), builder::nothing());
+            b.send(around(me, i * known, ranks), builder::presence());
             b.recv(around(me, -i * known, ranks), builder::nothing());
         }
         b.fence();

@@ -13,11 +13,11 @@ schedule barrier_tree(const problem& p, rank me) {
     for (std::size_t i = t.children.size(); i-- > 0;) b.recv(t.children[i], builder::nothing());
     b.fence();
     if (t.parent) {
-        b.send(*t.parent, builder::nothing());
+        b.send(*t.parent, builder::presence());
         b.recv(*t.parent, builder::nothing());
         b.fence();
     }
-    for (const rank child : t.children) b.send(child, builder::nothing());
+    for (const rank child : t.children) b.send(child, builder::presence());
     return std::move(b).finish();
 }
 
