@@ -43,8 +43,9 @@ public:
     slice scratch(block shape, std::uint32_t count);
     /// New scratch of n chunks, the first as large as chunk `chunk`.
     slice scratch_chunks(std::uint32_t n = 1, std::uint32_t chunk = 0) { return scratch(chunk * parts(), n * parts()); }
-    /// An empty message.
+    /// Empty messages: a mere signal, and one that says that this rank has arrived.
     static slice nothing() { return {}; }
+    static slice presence() { return {buffer::input, 0, 0, 0}; }
 
     // The n-th send from a to b is received by the n-th recv at b from a, in the order of these calls.
     step_id send(rank to, slice data, std::initializer_list<step_id> after = {});
@@ -66,10 +67,12 @@ private:
     };
 
     step_id add(step s, std::initializer_list<step_id> after);
-    std::vector<place>& places(buffer b) { return places_[static_cast<std::size_t>(b)]; }
+    std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
+    place& at(buffer b, block i);
 
     schedule result_;
-    std::vector<place> places_[3];
+    std::size_t blocks_[3] = {};
+    std::vector<place> places_[3];  // as far as blocks were used: a leaf of a scatter pays nothing for the root's input
     std::vector<step_id> waits_{};  // of the step being added
     step_id fenced_ = 0;            // steps before this are behind the last fence
     std::vector<step_id> fence_{};  // the steps that the last fence waits for

@@ -66,11 +66,15 @@ struct layout {
         return table(t.kind == step_kind::send ? t.from : t.to).length(s.parts, t.shape, t.count);
     }
     /// Units before each scratch block, and one more: all of them.
-    std::vector<std::int64_t> scratch_offsets(const schedule& s) const {
-        std::vector<std::int64_t> offsets(s.scratch.size() + 1, 0);
+    void scratch_offsets(const schedule& s, std::vector<std::int64_t>& offsets) const {
+        offsets.assign(s.scratch.size() + 1, 0);
         for (std::size_t i = 0; i < s.scratch.size(); ++i)
             offsets[i + 1] = offsets[i] + output.length(s.parts, s.scratch[i], 1);
-        return offsets;
+    }
+    std::int64_t scratch_units(const schedule& s) const {
+        std::int64_t sum = 0;
+        for (const block b : s.scratch) sum += output.length(s.parts, b, 1);
+        return sum;
     }
 };
 

@@ -365,7 +365,7 @@ private:
                                              t.kind == step_kind::send ? t.peer : r, t.message};
                     if (t.kind == step_kind::recv && !sent.contains(message)) break;
                     mine[i].resize(all_.size());
-                    mine[i][static_cast<std::size_t>(r)] = true;
+                    mine[i][static_cast<std::size_t>(r)] = t.needs_arrival();
                     const auto join = [&](const std::vector<bool>& other) {
                         for (std::size_t k = 0; k < other.size(); ++k)
                             if (other[k]) mine[i][k] = true;

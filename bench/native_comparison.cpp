@@ -1,0 +1,196 @@
+// The engine against Open MPI's own code for the same algorithm: how much does running a schedule cost?
+//
+//   OMPI_MCA_coll_tuned_use_dynamic_rules=1 mpirun -n 8 native_comparison [--seconds S] [--filter TEXT]
+//
+// Open MPI's algorithm is forced through MPI_T on a communicator made for it. Each repetition runs both, in random
+// order, after a double barrier; a sample is the last exit minus the first arrival. All ranks are on one host, so
+// MPI_Wtime is one clock.
+#include "rubato/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace rubato;
+
+int me = 0;
+int ranks = 1;
+
+void set_control_variable(const std::string& name, int value) {
+    int count = 0;
+    MPI_T_cvar_get_num(&count);
+    for (int i = 0; i < count; ++i) {
+        char found[256];
+        int length = sizeof found;
+        int verbosity = 0;
+        int bind = 0;
+        int scope = 0;
+        int describe = 0;
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_T_enum values = MPI_T_ENUM_NULL;
+        if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values, nullptr, &describe, &bind, &scope) != MPI_SUCCESS)
+            continue;
+        if (name != found) continue;
+        MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+        int n = 0;
+        if (MPI_T_cvar_handle_alloc(i, nullptr, &handle, &n) != MPI_SUCCESS || MPI_T_cvar_write(handle, &value) != MPI_SUCCESS)
+            throw error("cannot set " + name, "MPI_T refused", "run with OMPI_MCA_coll_tuned_use_dynamic_rules=1");
+        MPI_T_cvar_handle_free(&handle);
+        return;
+    }
+    throw error("no control variable " + name, "this is not Open MPI with coll/tuned", "use Open MPI 4");
+}
+
+struct pair {
+    const char* id;
+    int forced;  // the number of the same algorithm in coll/tuned
+    const char* forced_name;
+};
+constexpr pair pairs[] = {
+    {"reduce/binomial", 5, "binomial"},
+    {"reduce/chain", 3, "pipeline"},
+    {"reduce/butterfly", 7, "rabenseifner"},
+    {"bcast/binomial", 6, "binomial"},
+    {"bcast/chain", 3, "pipeline"},
+    {"bcast/scatter_ring", 9, "scatter_allgather_ring"},
+    {"allreduce/recursive_doubling", 3, "recursive_doubling"},
+    {"allreduce/ring", 4, "ring"},
+    {"allreduce/segmented_ring", 5, "segmented_ring"},
+    {"allreduce/rabenseifner", 6, "rabenseifner"},
+};
+
+double median(std::vector<double> v) {
+    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
+    std::nth_element(v.begin(), middle, v.end());
+    return *middle;
+}
+
+/// The middle 95 % of the ratio of medians over resampled pairs of samples.
+std::pair<double, double> interval(const std::vector<double>& a, const std::vector<double>& b) {
+    std::mt19937 random(1);
+    std::vector<double> ratios;
+    std::vector<double> x(a.size());
+    std::vector<double> y(a.size());
+    for (int k = 0; k < 1000; ++k) {
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const std::size_t j = random() % a.size();
+            x[i] = a[j];
+            y[i] = b[j];
+        }
+        ratios.push_back(median(x) / median(y));
+    }
+    std::ranges::sort(ratios);
+    return {ratios[25], ratios[975]};
+}
+
+double sample(MPI_Comm comm, const std::function<void()>& f) {
+    MPI_Barrier(comm);
+    MPI_Barrier(comm);
+    double ends[2];
+    ends[0] = -MPI_Wtime();
+    f();
+    ends[1] = MPI_Wtime();
+    double extremes[2];
+    MPI_Allreduce(ends, extremes, 2, MPI_DOUBLE, MPI_MAX, comm);  // minus the first arrival, the last exit
+    return extremes[1] + extremes[0];
+}
+
+void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::int64_t segment, double seconds) {
+    const algorithm& a = find_algorithm(p.id);
+    const std::string name(traits(a.what).name);
+    set_control_variable("coll_tuned_" + name + "_algorithm", p.forced);
+    if (a.segmented) set_control_variable("coll_tuned_" + name + "_algorithm_segmentsize", static_cast<int>(segment));
+    MPI_Comm forced = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &forced);
+    set_control_variable("coll_tuned_" + name + "_algorithm", 0);
+    if (a.segmented) set_control_variable("coll_tuned_" + name + "_algorithm_segmentsize", 0);
+
+    const std::int64_t n = bytes / 8;
+    std::vector<double> in(static_cast<std::size_t>(n), me + 1.);
+    std::vector<double> out(static_cast<std::size_t>(n));
+    std::vector<double> reference(static_cast<std::size_t>(n));
+    mpi::call c;
+    c.what = a.what;
+    c.send = in.data();
+    c.recv = out.data();
+    c.send_count = c.recv_count = n;
+    c.send_type = c.recv_type = MPI_DOUBLE;
+    c.op = MPI_SUM;
+    mpi::call native = c;
+    native.recv = reference.data();
+    if (a.what == collective::bcast) {
+        c.send = c.recv = out.data();
+        native.send = native.recv = reference.data();
+        if (me == 0) out = reference = in;
+    }
+    mpi::selection how(a);
+    // Open MPI cuts a ring's blocks, and everything else's vector, into segments of this size.
+    if (a.segmented) {
+        const std::int64_t cut = a.id == "allreduce/segmented_ring" ? bytes / ranks : bytes;
+        how.segments = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (cut + segment - 1) / segment));
+    }
+    const auto run_ours = [&] { ours.run(how, c); };
+    const auto run_native = [&] { mpi::run_native(forced, native); };
+
+    std::vector<double> times[2];
+    std::mt19937 random(7);  // the same on all ranks
+    for (int i = 0; i < 3; ++i) sample(forced, run_ours), sample(forced, run_native);
+    const double begin = MPI_Wtime();
+    for (int go = 1; go != 0;) {
+        const bool ours_first = random() % 2 == 0;
+        for (const bool mine : {ours_first, !ours_first})
+            times[mine ? 0 : 1].push_back(mine ? sample(forced, run_ours) : sample(forced, run_native));
+        go = times[0].size() < 20 || (MPI_Wtime() - begin < seconds && times[0].size() < 5000) ? 1 : 0;
+        MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    const bool has_result = a.what != collective::reduce || me == 0;
+    int wrong = has_result && out != reference ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_free(&forced);
+    if (me != 0) return;
+    const auto [low, high] = interval(times[0], times[1]);
+    const double mine = median(times[0]);
+    const double theirs = median(times[1]);
+    fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}-{:.2f} | {}{} |\n", p.id, p.forced_name,
+               format_bytes(bytes), how.segments, theirs * 1e6, mine * 1e6, mine / theirs, low, high, times[0].size(),
+               wrong != 0 ? " WRONG RESULT" : "");
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int provided = 0;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    double seconds = 2;
+    std::string filter;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (std::strcmp(argv[i], "--seconds") == 0) seconds = std::stod(argv[i + 1]);
+        if (std::strcmp(argv[i], "--filter") == 0) filter = argv[i + 1];
+    }
+    try {
+        mpi::communicator ours(MPI_COMM_WORLD);
+        if (me == 0)
+            fmt::print("| rubato | Open MPI | bytes | segments | Open MPI, us | rubato, us | ratio | 95 % | samples |\n"
+                       "|---|---|---|---|---|---|---|---|---|\n");
+        for (const pair& p : pairs)
+            for (const std::int64_t bytes : {1 << 10, 64 << 10, 4 << 20})
+                if (std::string(p.id).find(filter) != std::string::npos) compare(ours, p, bytes, 32 << 10, seconds);
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "native_comparison: {}\n", e.what());
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    MPI_T_finalize();
+    MPI_Finalize();
+}

@@ -1,0 +1,109 @@
+// Running a schedule: a state machine that starts steps as what they wait for ends. It knows nothing of MPI; messages
+// and the operator come from a transport, so the same engine runs over MPI and between threads of one process.
+#pragma once
+
+#include "rubato/layout.hpp"
+#include "rubato/schedule.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace rubato {
+
+/// A schedule with what running it needs to know, found once: who waits for each step.
+class RUBATO_API plan {
+public:
+    explicit plan(schedule s);
+
+    const schedule& steps() const { return schedule_; }
+    std::span<const std::uint32_t> successors(std::uint32_t s) const {
+        return std::span(successors_).subspan(first_successor_[s], first_successor_[s + 1] - first_successor_[s]);
+    }
+    /// How many steps each step waits for.
+    std::span<const std::uint32_t> waits() const { return waits_; }
+    /// The steps that send, and those that receive, in the schedule's order.
+    std::span<const std::uint32_t> sends() const { return sends_; }
+    std::span<const std::uint32_t> recvs() const { return recvs_; }
+
+private:
+    schedule schedule_;
+    std::vector<std::uint32_t> first_successor_{};
+    std::vector<std::uint32_t> successors_{};
+    std::vector<std::uint32_t> waits_{};
+    std::vector<std::uint32_t> sends_{};
+    std::vector<std::uint32_t> recvs_{};
+};
+
+/// Moves messages and computes. Lengths are in units; a message is known by its step until it has completed.
+class transport {
+public:
+    virtual ~transport() = default;
+
+    virtual void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
+                      std::uint32_t message) = 0;
+    virtual void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) = 0;
+    /// Appends the steps whose messages have completed. With `wait`, not before there is one; called so only while
+    /// messages are under way.
+    virtual void poll(std::vector<std::uint32_t>& completed, bool wait) = 0;
+    /// into = left * into
+    virtual void combine(const std::byte* left, std::byte* into, std::int64_t units) = 0;
+    virtual void copy(const std::byte* from, std::byte* to, std::int64_t units) = 0;
+};
+
+/// Where the symbolic buffers are: unit u of a buffer is at base + u * stride.
+struct memory {
+    std::byte* input = nullptr;
+    std::byte* output = nullptr;
+    std::byte* scratch = nullptr;
+    std::ptrdiff_t input_stride = 1;
+    std::ptrdiff_t output_stride = 1;
+    std::ptrdiff_t scratch_stride = 1;
+};
+
+/// One run of a plan. Sends leave in the schedule's order, but for one that may be overtaken; receives are posted as
+/// early as their place is free. Can be used again after it has ended, without allocating.
+class RUBATO_API execution {
+public:
+    /// Begins. Plan, layout and transport must outlive the run. If the rank has not arrived, steps that need it wait
+    /// for arrive(); the memory's input and output are looked at only then.
+    void start(const plan& p, const layout& l, const memory& m, transport& t, bool arrived = true);
+    void arrive(std::byte* input, std::byte* output);
+    /// Does what can be done now; true when all is done.
+    bool progress();
+    /// Returns when all is done. The rank must have arrived.
+    void wait();
+    bool done() const { return remaining_ == 0; }
+
+private:
+    static constexpr std::size_t window = 16;  // messages of each kind under way at once
+
+    std::byte* address(buffer b, block first) const;
+    void release(std::uint32_t s);
+    void push_ready(std::uint32_t s);
+    void complete(std::uint32_t s);
+    void start_messages();
+    void advance(bool wait);
+    bool start_if_ready(std::uint32_t s);
+
+    const plan* plan_ = nullptr;
+    const layout* layout_ = nullptr;
+    transport* transport_ = nullptr;
+    memory memory_{};
+    std::vector<std::int64_t> scratch_offsets_{};
+    std::vector<std::uint32_t> waits_{};  // steps (and the arrival) each step still waits for
+    std::vector<std::uint32_t> ready_{};  // local steps to run, a heap with the first in order on top
+    std::vector<std::uint32_t> completed_{};
+    std::vector<bool> started_{};
+    std::vector<bool> ended_{};
+    std::size_t remaining_ = 0;
+    std::size_t sending_ = 0;  // messages under way
+    std::size_t receiving_ = 0;
+    std::size_t next_send_ = 0;  // first of the sends not started
+    std::size_t next_recv_ = 0;  // first of the receives not ended
+    bool look_ = false;          // a message may have become startable
+    bool arrived_ = false;
+};
+
+}  // namespace rubato

@@ -1,0 +1,110 @@
+// Rubato's collectives on MPI communicators.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+
+#include <mpi.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rubato::mpi {
+
+/// An MPI call failed.
+class RUBATO_API mpi_error : public error {
+public:
+    mpi_error(std::string_view call, int code);
+    int code() const { return code_; }
+
+private:
+    int code_;
+};
+
+/// Which algorithm, and how. Must be the same on all ranks of a call.
+struct selection {
+    /// Throws if there is no such id.
+    selection(const char* id) : use(&find_algorithm(id)) {}
+    selection(std::string_view id) : use(&find_algorithm(id)) {}
+    selection(const algorithm& a) : use(&a) {}
+
+    const algorithm* use;
+    std::uint32_t segments = 1;
+    std::vector<std::int32_t> radix{};
+    std::vector<time_ns> arrivals{};
+};
+
+/// The chunks of a v-form's buffer, in elements, one of each per rank.
+struct chunks {
+    std::span<const std::int64_t> counts{};
+    std::span<const std::int64_t> displacements{};
+};
+
+/// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it.
+struct call {
+    collective what = collective::barrier;
+    const void* send = nullptr;
+    std::int64_t send_count = 0;
+    chunks send_chunks{};
+    MPI_Datatype send_type = MPI_BYTE;
+    void* recv = nullptr;
+    std::int64_t recv_count = 0;
+    chunks recv_chunks{};
+    MPI_Datatype recv_type = MPI_BYTE;
+    MPI_Op op = MPI_OP_NULL;
+    int root = 0;
+};
+
+/// The MPI library's own collective for the same call. Throws if a count does not fit in MPI's int.
+RUBATO_API void run_native(MPI_Comm comm, const call& c);
+
+/// Rubato on one communicator: a private communicator, plans already made, scratch memory. Not for several threads at
+/// once. Counts are 64 bits wide. The members throw `error`; what they were doing is then undefined on other ranks, as
+/// with a failed MPI call.
+class RUBATO_API communicator {
+public:
+    /// Collective over `user`, which must not be an inter-communicator.
+    explicit communicator(MPI_Comm user);
+    ~communicator();
+    communicator(communicator&&) noexcept;
+    communicator& operator=(communicator&&) noexcept;
+
+    int rank() const;
+    int size() const;
+
+    void run(const selection& how, const call& c);
+
+    void barrier(const selection& how);
+    void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);
+    void reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op,
+                int root);
+    void allreduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                   MPI_Op op);
+    void scatter(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                 std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    void gather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    void allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                   std::int64_t recv_count, MPI_Datatype recv_type);
+    void alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                  std::int64_t recv_count, MPI_Datatype recv_type);
+    void reduce_scatter_block(const selection& how, const void* send, void* recv, std::int64_t recv_count,
+                              MPI_Datatype type, MPI_Op op);
+    void scan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
+    void exscan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
+    void scatterv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type, void* recv,
+                  std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    void gatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                 const chunks& recv_chunks, MPI_Datatype recv_type, int root);
+    void allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                    const chunks& recv_chunks, MPI_Datatype recv_type);
+    void alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
+                   void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace rubato::mpi

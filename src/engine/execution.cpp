@@ -1,0 +1,151 @@
+// Why it cannot deadlock where verify found none: the first send not yet started goes out as soon as what it waits for
+// has ended, and the first receive not yet ended is posted as soon as its place is free, whatever else is under way. So
+// at least the run that verify made, one message at a time in order, always remains possible.
+#include "rubato/engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+
+namespace rubato {
+
+void execution::start(const plan& p, const layout& l, const memory& m, transport& t, bool arrived) {
+    plan_ = &p;
+    layout_ = &l;
+    transport_ = &t;
+    memory_ = m;
+    arrived_ = arrived;
+    const schedule& s = p.steps();
+    const std::size_t n = s.steps.size();
+    layout_->scratch_offsets(s, scratch_offsets_);
+    waits_.assign(p.waits().begin(), p.waits().end());
+    started_.assign(n, false);
+    ended_.assign(n, false);
+    ready_.clear();
+    remaining_ = n;
+    sending_ = receiving_ = next_send_ = next_recv_ = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        if (!arrived && s.steps[i].needs_arrival()) ++waits_[i];
+        if (waits_[i] == 0 && !s.steps[i].is_message()) push_ready(i);
+    }
+    look_ = true;
+    advance(false);
+}
+
+void execution::arrive(std::byte* input, std::byte* output) {
+    assert(!arrived_);
+    arrived_ = true;
+    memory_.input = input;
+    memory_.output = output;
+    const auto& steps = plan_->steps().steps;
+    for (std::uint32_t i = 0; i < steps.size(); ++i)
+        if (steps[i].needs_arrival()) release(i);
+    advance(false);
+}
+
+bool execution::progress() {
+    if (!done()) advance(false);
+    return done();
+}
+
+void execution::wait() {
+    assert(arrived_ || done());
+    while (!done()) advance(true);
+}
+
+std::byte* execution::address(buffer b, block first) const {
+    const std::uint32_t parts = plan_->steps().parts;
+    switch (b) {
+        case buffer::input: return memory_.input + layout_->input.offset(parts, first) * memory_.input_stride;
+        case buffer::output: return memory_.output + layout_->output.offset(parts, first) * memory_.output_stride;
+        case buffer::scratch: return memory_.scratch + scratch_offsets_[first] * memory_.scratch_stride;
+    }
+    return nullptr;
+}
+
+/// One thing less that step s waits for.
+void execution::release(std::uint32_t s) {
+    if (--waits_[s] != 0) return;
+    if (plan_->steps().steps[s].is_message())
+        look_ = true;
+    else
+        push_ready(s);
+}
+
+void execution::push_ready(std::uint32_t s) {
+    ready_.push_back(s);
+    std::ranges::push_heap(ready_, std::greater{});
+}
+
+void execution::complete(std::uint32_t s) {
+    ended_[s] = true;
+    --remaining_;
+    const step_kind kind = plan_->steps().steps[s].kind;
+    if (kind == step_kind::send) --sending_;
+    if (kind == step_kind::recv) --receiving_;
+    look_ |= kind == step_kind::send || kind == step_kind::recv;  // there may be room for another
+    for (const std::uint32_t next : plan_->successors(s)) release(next);
+}
+
+bool execution::start_if_ready(std::uint32_t s) {
+    if (started_[s] || waits_[s] != 0) return false;
+    started_[s] = true;
+    const step& t = plan_->steps().steps[s];
+    const std::int64_t units = layout_->length(plan_->steps(), t);
+    if (t.kind == step_kind::send) {
+        ++sending_;
+        transport_->send(s, t.count ? address(t.from, t.source) : nullptr, units, rank(t.peer), t.message);
+    } else {
+        ++receiving_;
+        transport_->recv(s, t.count ? address(t.to, t.target) : nullptr, units, rank(t.peer), t.message);
+    }
+    return true;
+}
+
+void execution::start_messages() {
+    look_ = false;
+    const auto recvs = plan_->recvs();
+    while (next_recv_ < recvs.size() && ended_[recvs[next_recv_]]) ++next_recv_;
+    for (std::size_t i = next_recv_; i < recvs.size(); ++i) {
+        if (i > next_recv_ && (receiving_ >= window || i >= next_recv_ + 2 * window)) break;
+        start_if_ready(recvs[i]);
+    }
+    const auto sends = plan_->sends();
+    while (next_send_ < sends.size()) {
+        if (sending_ >= window) break;
+        if (started_[sends[next_send_]] || start_if_ready(sends[next_send_]))
+            ++next_send_;
+        else if (next_send_ + 1 == sends.size() || !start_if_ready(sends[next_send_ + 1]))
+            break;
+    }
+}
+
+void execution::advance(bool wait) {
+    const schedule& s = plan_->steps();
+    for (;;) {
+        if (look_) start_messages();
+        if (!ready_.empty()) {
+            // One local step at a time, the first in order, so that messages it sets free leave before the next begins.
+            std::ranges::pop_heap(ready_, std::greater{});
+            const std::uint32_t i = ready_.back();
+            ready_.pop_back();
+            const step& t = s.steps[i];
+            std::byte* const to = address(t.to, t.target);
+            const std::byte* const from = address(t.from, t.source);
+            const std::int64_t units = layout_->length(s, t);
+            if (units > 0 && t.kind == step_kind::combine)
+                transport_->combine(from, to, units);
+            else if (units > 0 && from != to)
+                transport_->copy(from, to, units);
+            complete(i);
+            continue;
+        }
+        if (done() || sending_ + receiving_ == 0) return;
+        completed_.clear();
+        transport_->poll(completed_, wait);
+        if (completed_.empty()) return;
+        for (const std::uint32_t i : completed_) complete(i);
+    }
+}
+
+}  // namespace rubato

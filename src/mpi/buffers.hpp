@@ -1,0 +1,69 @@
+// Binding a call's buffers to the symbolic ones of a schedule.
+//
+// Where data is combined, units are elements and lie where the user has them. Where it is only moved, units are bytes
+// of the message, so that ranks may describe the same data by different types: data that lies in memory as in a message
+// is used in place, other data is packed before and unpacked afterwards.
+#pragma once
+
+#include "datatype.hpp"
+#include "rubato/engine.hpp"
+#include "rubato/mpi.hpp"
+
+#include <memory>
+
+namespace rubato::mpi {
+
+/// Memory that is kept for the next use and only grows.
+class workspace {
+public:
+    std::byte* reserve(std::size_t bytes);
+
+private:
+    struct release {
+        void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+    };
+    std::unique_ptr<std::byte[], release> memory_{};
+    std::size_t size_ = 0;
+};
+
+class buffers {
+public:
+    /// Where the schedule's blocks are for this call. `safe_in_place` tells whether input and output may coincide.
+    void bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm);
+    /// Gives the user what was received elsewhere.
+    void finish(MPI_Comm comm);
+
+    const memory& where() const { return memory_; }
+    const layout& sizes() const { return layout_; }
+    const type_info& unit() const { return unit_; }
+
+private:
+    /// One of the user's buffers.
+    struct side {
+        const void* address = nullptr;
+        std::int64_t count = 0;  // elements per chunk
+        chunks each{};           // of a v-form, instead of count
+        type_info type{};
+        bool used = false;  // by this rank
+        std::int32_t chunks_used = 1;
+    };
+
+    void bind_combined(const call& c, int ranks, bool safe_in_place);
+    void bind_moved(const call& c, int me, int ranks, bool safe_in_place, MPI_Comm comm);
+    static chunk_table in_bytes(const side& s, bool packed);
+
+    layout layout_{};
+    memory memory_{};
+    type_info unit_{};
+    side staged_output_{};  // to be unpacked at the end, if used
+    workspace scratch_{};
+    workspace input_{};
+    workspace output_{};
+};
+
+/// Whether the call's input and output are the same memory on this rank.
+bool in_place(const call& c);
+/// How far, in chunks, the output lies from the input then (see safe_in_place).
+std::int64_t in_place_shift(const call& c, int me);
+
+}  // namespace rubato::mpi

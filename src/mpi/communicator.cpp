@@ -1,0 +1,234 @@
+#include "buffers.hpp"
+#include "mpi_transport.hpp"
+#include "rubato/engine.hpp"
+#include "rubato/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+
+namespace rubato::mpi {
+namespace {
+
+constexpr int version = 1;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::size_t most_plans = 128;
+
+struct plan_key {
+    const algorithm* use;
+    problem what;
+
+    bool operator==(const plan_key&) const = default;
+};
+struct plan_hash {
+    std::size_t operator()(const plan_key& k) const {
+        std::size_t h = std::hash<const void*>()(k.use);
+        const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15U; };
+        mix(static_cast<std::size_t>(k.what.root.value));
+        mix(k.what.segments);
+        mix(static_cast<std::size_t>(k.what.commutative) * 2 + static_cast<std::size_t>(k.what.idempotent));
+        for (const std::int32_t r : k.what.radix) mix(static_cast<std::size_t>(r));
+        for (const time_ns t : k.what.arrivals) mix(static_cast<std::size_t>(t.count()));
+        return h;
+    }
+};
+
+/// x*x = x, so that counting a contribution twice does no harm.
+bool is_idempotent(MPI_Op op) {
+    const std::array ops{MPI_MIN, MPI_MAX, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_MINLOC, MPI_MAXLOC};
+    return std::ranges::find(ops, op) != ops.end();
+}
+
+bool commutes(MPI_Op op) {
+    int yes = 0;
+    check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
+    return yes != 0;
+}
+
+int tag_upper_bound() {
+    void* value = nullptr;
+    int found = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr");
+    return found ? *static_cast<int*>(value) : 32767;
+}
+
+/// A communicator of the same ranks, without the user's attributes.
+MPI_Comm make_private(MPI_Comm user) {
+    int inter = 0;
+    check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter");
+    if (inter != 0)
+        throw error("an inter-communicator", "rubato's collectives work within one group",
+                    "call MPI's own collectives on it");
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm mine = MPI_COMM_NULL;
+    check(MPI_Comm_group(user, &group), "MPI_Comm_group");
+    const int code = MPI_Comm_create(user, group, &mine);
+    check(MPI_Group_free(&group), "MPI_Group_free");
+    check(code, "MPI_Comm_create");
+    check(MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    return mine;
+}
+
+}  // namespace
+
+class communicator::state {
+public:
+    explicit state(MPI_Comm user) : comm_(make_private(user)), transport_(comm_, tag_layout(tag_upper_bound())) {
+        check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+        check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+        // The lowest and the highest version, in one go.
+        std::array<int, 2> versions{version, -version};
+        check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
+        if (versions[0] != -versions[1])
+            throw error("different versions of rubato in one program",
+                        fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
+                        "run the same version on all hosts");
+    }
+    ~state() {
+        int finalized = 0;
+        if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+
+    void run(const selection& how, const call& c) {
+        if (broken_)
+            throw error("this communicator cannot be used any more", "a collective on it has failed", "make a new one");
+        ready_plan& r = find_plan(how, c);
+        if (in_place(c) && !r.safe_in_place)
+            r.safe_in_place = safe_in_place(r.steps.steps(), in_place_shift(c, rank_) * r.steps.steps().parts);
+        buffers_.bind(c, r.steps, rank_, size_, r.safe_in_place.value_or(true), comm_);
+        transport_.bind(buffers_.unit(), c.op, operation_++);
+        broken_ = true;
+        execution_.start(r.steps, buffers_.sizes(), buffers_.where(), transport_);
+        execution_.wait();
+        buffers_.finish(comm_);
+        broken_ = false;
+    }
+
+private:
+    struct ready_plan {
+        plan steps;
+        std::optional<bool> safe_in_place{};
+    };
+
+    ready_plan& find_plan(const selection& how, const call& c) {
+        plan_key key{how.use, {}};
+        problem& p = key.what;
+        p.what = c.what;
+        p.ranks = size_;
+        p.root = rubato::rank(c.root);
+        p.segments = how.segments;
+        p.radix = how.radix;
+        p.arrivals = how.arrivals;
+        if (traits(c.what).reduces) {
+            p.commutative = commutes(c.op);
+            p.idempotent = is_idempotent(c.op);
+        }
+        const auto found = plans_.find(key);
+        if (found != plans_.end()) return found->second;
+        if (plans_.size() >= most_plans) plans_.clear();
+        ready_plan made{plan(build_one(*how.use, p, rubato::rank(rank_)))};
+        return plans_.emplace(std::move(key), std::move(made)).first->second;
+    }
+
+    MPI_Comm comm_;
+    int rank_ = 0;
+    int size_ = 1;
+    mpi_transport transport_;
+    buffers buffers_{};
+    execution execution_{};
+    std::uint64_t operation_ = 0;
+    bool broken_ = false;
+    std::unordered_map<plan_key, ready_plan, plan_hash> plans_{};
+};
+
+communicator::communicator(MPI_Comm user) : state_(std::make_unique<state>(user)) {}
+communicator::~communicator() = default;
+communicator::communicator(communicator&&) noexcept = default;
+communicator& communicator::operator=(communicator&&) noexcept = default;
+
+int communicator::rank() const { return state_->rank(); }
+int communicator::size() const { return state_->size(); }
+void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
+
+void communicator::barrier(const selection& how) { run(how, {collective::barrier}); }
+
+void communicator::bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root) {
+    run(how, {collective::bcast, data, count, {}, type, data, count, {}, type, MPI_OP_NULL, root});
+}
+
+void communicator::reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                          MPI_Op op, int root) {
+    run(how, {collective::reduce, send, count, {}, type, recv, count, {}, type, op, root});
+}
+
+void communicator::allreduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                             MPI_Op op) {
+    run(how, {collective::allreduce, send, count, {}, type, recv, count, {}, type, op});
+}
+
+void communicator::scatter(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
+    run(how,
+        {collective::scatter, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+}
+
+void communicator::gather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                          void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
+    run(how, {collective::gather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+}
+
+void communicator::allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
+    run(how, {collective::allgather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type});
+}
+
+void communicator::alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
+    run(how, {collective::alltoall, send, send_count, {}, send_type, recv, recv_count, {}, recv_type});
+}
+
+void communicator::reduce_scatter_block(const selection& how, const void* send, void* recv, std::int64_t recv_count,
+                                        MPI_Datatype type, MPI_Op op) {
+    run(how, {collective::reduce_scatter_block, send, recv_count, {}, type, recv, recv_count, {}, type, op});
+}
+
+void communicator::scan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                        MPI_Op op) {
+    run(how, {collective::scan, send, count, {}, type, recv, count, {}, type, op});
+}
+
+void communicator::exscan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                          MPI_Op op) {
+    run(how, {collective::exscan, send, count, {}, type, recv, count, {}, type, op});
+}
+
+void communicator::scatterv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
+                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
+    run(how,
+        {collective::scatterv, send, 0, send_chunks, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+}
+
+void communicator::gatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                           void* recv, const chunks& recv_chunks, MPI_Datatype recv_type, int root) {
+    run(how,
+        {collective::gatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type, MPI_OP_NULL, root});
+}
+
+void communicator::allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                              void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
+    run(how, {collective::allgatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type});
+}
+
+void communicator::alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
+                             void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
+    run(how, {collective::alltoallv, send, 0, send_chunks, send_type, recv, 0, recv_chunks, recv_type});
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,140 @@
+#include "datatype.hpp"
+
+#include "rubato/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstring>
+#include <vector>
+
+namespace rubato::mpi {
+namespace {
+
+std::string describe(int code) {
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) return fmt::format("error {}", code);
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+/// Elements of a derived type may be permuted in memory even where size and extent agree, so only types that are known
+/// to keep their order count as dense.
+bool keeps_order(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    int combiner = 0;
+    check(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+    if (combiner == MPI_COMBINER_NAMED) return true;
+    if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
+    int count = 0;
+    MPI_Aint address = 0;
+    MPI_Datatype inner = MPI_DATATYPE_NULL;
+    check(MPI_Type_get_contents(type, integers, addresses, types, &count, &address, &inner), "MPI_Type_get_contents");
+    const bool result = keeps_order(inner);
+    check(MPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+    if (combiner != MPI_COMBINER_NAMED) check(MPI_Type_free(&inner), "MPI_Type_free");
+    return result;
+}
+
+/// Calls f(first, n) for runs of elements that MPI's int can count, in elements and in bytes.
+template <class F>
+void in_runs(const type_info& t, std::int64_t n, F f) {
+    if (t.size > INT_MAX)
+        throw error(fmt::format("an element of {}", format_bytes(t.size)), "MPI packs at most 2 GiB at once",
+                    "use a smaller datatype and a larger count");
+    const std::int64_t most = std::max<std::int64_t>(1, (1 << 30) / std::max<std::int64_t>(1, t.size));
+    for (std::int64_t first = 0; first < n; first += most) f(first, static_cast<int>(std::min(most, n - first)));
+}
+
+}  // namespace
+
+mpi_error::mpi_error(std::string_view call, int code)
+    : error(fmt::format("{} failed", call), describe(code), "see the MPI library's own messages"), code_(code) {}
+
+void check(int code, const char* call) {
+    if (code != MPI_SUCCESS) throw mpi_error(call, code);
+}
+
+type_info inspect(MPI_Datatype type) {
+    type_info t;
+    t.type = type;
+    MPI_Count size = 0;
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Aint true_lower = 0;
+    MPI_Aint true_extent = 0;
+    check(MPI_Type_size_x(type, &size), "MPI_Type_size_x");
+    check(MPI_Type_get_extent(type, &lower, &extent), "MPI_Type_get_extent");
+    check(MPI_Type_get_true_extent(type, &true_lower, &true_extent), "MPI_Type_get_true_extent");
+    t.size = size;
+    t.extent = extent;
+    t.true_lower = true_lower;
+    t.true_extent = true_extent;
+    t.dense = true_lower == 0 && size == extent && true_extent == extent && keeps_order(type);
+    return t;
+}
+
+std::size_t footprint(const type_info& t, std::int64_t n) {
+    if (n == 0) return 0;
+    return static_cast<std::size_t>(t.true_extent + (n - 1) * std::abs(t.extent));
+}
+
+std::ptrdiff_t origin(const type_info& t, std::int64_t n) {
+    return -t.true_lower + (t.extent < 0 && n > 0 ? (n - 1) * -t.extent : 0);
+}
+
+void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm) {
+    in_runs(t, n, [&](std::int64_t first, int count) {
+        int position = 0;
+        const int room = static_cast<int>(count * t.size);
+        check(MPI_Pack(static_cast<const std::byte*>(elements) + first * t.extent, count, t.type,
+                       bytes + first * t.size, room, &position, comm),
+              "MPI_Pack");
+    });
+}
+
+void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm) {
+    in_runs(t, n, [&](std::int64_t first, int count) {
+        int position = 0;
+        const int room = static_cast<int>(count * t.size);
+        check(MPI_Unpack(bytes + first * t.size, room, &position, static_cast<std::byte*>(elements) + first * t.extent,
+                         count, t.type, comm),
+              "MPI_Unpack");
+    });
+}
+
+void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n) {
+    if (t.dense) {
+        std::memcpy(to, from, static_cast<std::size_t>(n * t.size));
+        return;
+    }
+    in_runs(t, n, [&](std::int64_t first, int count) {
+        check(MPI_Sendrecv(static_cast<const std::byte*>(from) + first * t.extent, count, t.type, 0, 0,
+                           static_cast<std::byte*>(to) + first * t.extent, count, t.type, 0, 0, MPI_COMM_SELF,
+                           MPI_STATUS_IGNORE),
+              "MPI_Sendrecv");
+    });
+}
+
+MPI_Datatype large_type(std::int64_t n, const type_info& t) {
+    constexpr std::int64_t piece = 1 << 30;
+    MPI_Datatype pieces = MPI_DATATYPE_NULL;
+    MPI_Datatype many = MPI_DATATYPE_NULL;
+    MPI_Datatype result = MPI_DATATYPE_NULL;
+    check(MPI_Type_contiguous(piece, t.type, &pieces), "MPI_Type_contiguous");
+    check(MPI_Type_contiguous(static_cast<int>(n / piece), pieces, &many), "MPI_Type_contiguous");
+    const std::array<int, 2> counts{1, static_cast<int>(n % piece)};
+    const std::array<MPI_Aint, 2> places{0, static_cast<MPI_Aint>(n / piece * piece * t.extent)};
+    const std::array<MPI_Datatype, 2> types{many, t.type};
+    check(MPI_Type_create_struct(2, counts.data(), places.data(), types.data(), &result), "MPI_Type_create_struct");
+    check(MPI_Type_commit(&result), "MPI_Type_commit");
+    check(MPI_Type_free(&pieces), "MPI_Type_free");
+    check(MPI_Type_free(&many), "MPI_Type_free");
+    return result;
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,83 @@
+#include "mpi_transport.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+
+namespace rubato::mpi {
+
+tag_layout::tag_layout(int upper_bound) {
+    // At least half of the bits for operations: messages of one operation wrap around more easily than operations.
+    const int bits = static_cast<int>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
+    const int message_bits = std::min(15, bits / 2);
+    messages_ = 1U << message_bits;
+    operations_ = std::uint64_t{1} << (bits - message_bits);
+}
+
+void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
+    unit_ = unit;
+    op_ = op;
+    first_tag_ = tags_.first_tag(operation);
+}
+
+template <class Post>
+void mpi_transport::post(std::uint32_t step, std::int64_t units, Post p) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (units <= INT_MAX) {
+        p(static_cast<int>(units), unit_.type, &request);
+    } else {
+        MPI_Datatype all = large_type(units, unit_);
+        p(1, all, &request);
+        check(MPI_Type_free(&all), "MPI_Type_free");
+    }
+    requests_.push_back(request);
+    steps_.push_back(step);
+}
+
+void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
+                         std::uint32_t message) {
+    post(step, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+        check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
+    });
+}
+
+void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
+    post(step, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+        check(MPI_Irecv(data, count, type, from.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Irecv");
+    });
+}
+
+void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
+    const int n = static_cast<int>(requests_.size());
+    indices_.resize(requests_.size());
+    int done = 0;
+    if (wait)
+        check(MPI_Waitsome(n, requests_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE), "MPI_Waitsome");
+    else
+        check(MPI_Testsome(n, requests_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+    if (done == MPI_UNDEFINED || done == 0) return;
+    for (int i = 0; i < done; ++i)
+        completed.push_back(steps_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])]);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        requests_[kept] = requests_[i];
+        steps_[kept++] = steps_[i];
+    }
+    requests_.resize(kept);
+    steps_.resize(kept);
+}
+
+void mpi_transport::combine(const std::byte* left, std::byte* into, std::int64_t units) {
+    for (std::int64_t first = 0; first < units; first += INT_MAX) {
+        const int n = static_cast<int>(std::min<std::int64_t>(INT_MAX, units - first));
+        check(MPI_Reduce_local(left + first * unit_.extent, into + first * unit_.extent, n, unit_.type, op_),
+              "MPI_Reduce_local");
+    }
+}
+
+void mpi_transport::copy(const std::byte* from, std::byte* to, std::int64_t units) {
+    copy_elements(unit_, from, to, units);
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,56 @@
+// The engine's messages as MPI requests on a private communicator.
+#pragma once
+
+#include "datatype.hpp"
+#include "rubato/engine.hpp"
+
+#include <vector>
+
+namespace rubato::mpi {
+
+/// A tag is the number of the operation, and within it that of the message, both wrapped around. Messages of one tag
+/// are sent and received in order, so wrapping is safe as long as no two operations that share tags are under way at
+/// once.
+class tag_layout {
+public:
+    explicit tag_layout(int upper_bound);
+
+    int first_tag(std::uint64_t operation) const {
+        return static_cast<int>(operation % operations_) * static_cast<int>(messages_);
+    }
+    int tag(int first, std::uint32_t message) const { return first + static_cast<int>(message % messages_); }
+    std::uint64_t operations() const { return operations_; }
+
+private:
+    std::uint64_t operations_;
+    std::uint32_t messages_;
+};
+
+class mpi_transport final : public transport {
+public:
+    mpi_transport(MPI_Comm comm, tag_layout tags) : comm_(comm), tags_(tags) {}
+
+    /// For the next operation: what a unit is, how units are combined, which tags to use.
+    void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+
+    void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
+    void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
+    void poll(std::vector<std::uint32_t>& completed, bool wait) override;
+    void combine(const std::byte* left, std::byte* into, std::int64_t units) override;
+    void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
+
+private:
+    template <class Post>
+    void post(std::uint32_t step, std::int64_t units, Post p);
+
+    MPI_Comm comm_;
+    tag_layout tags_;
+    type_info unit_{};
+    MPI_Op op_ = MPI_OP_NULL;
+    int first_tag_ = 0;
+    std::vector<MPI_Request> requests_{};
+    std::vector<std::uint32_t> steps_{};  // of each request
+    std::vector<int> indices_{};
+};
+
+}  // namespace rubato::mpi

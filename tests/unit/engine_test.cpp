@@ -1,0 +1,118 @@
+// The engine, one thread per rank, over wires that delay and reorder messages.
+#include "rubato/engine.hpp"
+
+#include "../support/in_memory.hpp"
+#include "../support/reference.hpp"
+#include "rubato/algorithm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace rubato {
+namespace {
+
+using testing::affine;
+
+enum class start { together, staggered, early };
+
+/// All ranks of one collective; gives each rank's output.
+std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::int64_t units, start how,
+                                     std::uint64_t seed) {
+    testing::wires wires(sizeof(affine));
+    std::vector<std::vector<affine>> outputs(static_cast<std::size_t>(p.ranks));
+    std::vector<std::thread> threads;
+    for (std::int32_t r = 0; r < p.ranks; ++r) {
+        threads.emplace_back([&, r] {
+            std::mt19937_64 random(seed + static_cast<std::uint64_t>(r));
+            const plan mine(build_one(a, p, rank(r)));
+            const layout l = testing::layout_of(p, r, units);
+            std::vector<affine> input(
+                static_cast<std::size_t>(testing::units_in(l.input, traits(p.what).wide_input, p.ranks)));
+            for (std::size_t u = 0; u < input.size(); ++u)
+                input[u] = testing::element(r, static_cast<std::int64_t>(u), p.commutative);
+            std::vector<affine>& output = outputs[static_cast<std::size_t>(r)];
+            output.resize(static_cast<std::size_t>(testing::units_in(l.output, traits(p.what).wide_output, p.ranks)));
+            std::vector<affine> scratch(static_cast<std::size_t>(l.scratch_units(mine.steps())));
+            testing::in_memory wire(wires, rank(r), random(),
+                                    [](const std::byte* left, std::byte* into, std::int64_t n) {
+                                        const auto* x = reinterpret_cast<const affine*>(left);
+                                        auto* y = reinterpret_cast<affine*>(into);
+                                        for (std::int64_t i = 0; i < n; ++i) y[i] = testing::then(x[i], y[i]);
+                                    });
+            memory m;
+            m.input = reinterpret_cast<std::byte*>(input.data());
+            m.output = reinterpret_cast<std::byte*>(output.data());
+            m.scratch = reinterpret_cast<std::byte*>(scratch.data());
+            m.input_stride = m.output_stride = m.scratch_stride = sizeof(affine);
+            const auto delay = static_cast<unsigned>(random() % 200);
+            execution e;
+            if (how == start::early) {
+                memory scratch_only = m;
+                scratch_only.input = scratch_only.output = nullptr;
+                e.start(mine, l, scratch_only, wire, false);
+                for (unsigned i = 0; i < delay; ++i) e.progress();
+                e.arrive(m.input, m.output);
+            } else {
+                if (how == start::staggered) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+                e.start(mine, l, m, wire);
+            }
+            e.wait();
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(wires.undelivered(), 0U);
+    return outputs;
+}
+
+class engine : public ::testing::TestWithParam<const algorithm*> {};
+
+TEST_P(engine, gives_what_the_collective_promises) {
+    const algorithm& a = *GetParam();
+    std::uint64_t seed = 1;
+    int runs = 0;
+    for (const std::int32_t ranks : {1, 2, 3, 4, 5, 7, 8, 9}) {
+        for (const std::uint32_t segments : {1U, 3U}) {
+            for (const bool commutative : {false, true}) {
+                problem p;
+                p.what = a.what;
+                p.ranks = ranks;
+                p.segments = segments;
+                p.commutative = commutative;
+                if (unmet_need(a, p) || (segments > 1 && !a.segmented)) continue;
+                for (const std::int32_t root :
+                     traits(a.what).rooted ? std::vector{0, ranks / 2, ranks - 1} : std::vector{0}) {
+                    p.root = rank(root);
+                    for (const std::int64_t units : {0, 1, ranks + 1, 50}) {
+                        const start how = static_cast<start>(seed % 3);
+                        const auto outputs = run(a, p, units, how, ++seed * 977);
+                        ++runs;
+                        for (std::int32_t r = 0; r < ranks; ++r) {
+                            const auto want = testing::expected_output(p, r, units);
+                            if (want.empty()) continue;
+                            ASSERT_EQ(outputs[static_cast<std::size_t>(r)], want)
+                                << a.id << " ranks " << ranks << " rank " << r << " root " << root << " units "
+                                << units;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(runs, 0);
+}
+
+std::vector<const algorithm*> all() {
+    std::vector<const algorithm*> list;
+    for (const algorithm& a : algorithms()) list.push_back(&a);
+    return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(registry, engine, ::testing::ValuesIn(all()), [](const auto& row) {
+    std::string name(row.param->id);
+    std::ranges::replace(name, '/', '_');
+    return name;
+});
+
+}  // namespace
+}  // namespace rubato
