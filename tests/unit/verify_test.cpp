@@ -172,18 +172,21 @@ TEST(verify, finds_places_that_are_not_there_or_not_to_be_used) {
 TEST(verify, finds_a_barrier_that_lets_somebody_go_too_early) {
     problem p = two_ranks(collective::barrier);
     p.ranks = 4;
-    const auto dissemination = [](bool fenced) {
-        return [fenced](builder& b, std::int32_t r) {
+    const auto dissemination = [](bool fenced, bool early) {
+        return [fenced, early](builder& b, std::int32_t r) {
             for (const std::int32_t d : {1, 2}) {
-                b.send(rank((r + d) % 4), builder::nothing());
+                b.send(rank((r + d) % 4), early ? builder::nothing() : builder::presence());
                 b.recv(rank((r + 4 - d) % 4), builder::nothing());
                 if (fenced) b.fence();
             }
         };
     };
-    EXPECT_EQ(first_finding(p, 1, dissemination(true)), "nothing");
-    EXPECT_EQ(first_finding(p, 1, dissemination(false)),
+    EXPECT_EQ(first_finding(p, 1, dissemination(true, false)), "nothing");
+    EXPECT_EQ(first_finding(p, 1, dissemination(false, false)),
               "rank 0 leaves the barrier without knowing that rank 1 has arrived");
+    EXPECT_EQ(first_finding(p, 1, dissemination(true, true)),
+              "rank 0 leaves the barrier without knowing that rank 1 has arrived")
+        << "its messages may go out before their sender is there";
 }
 
 }  // namespace
