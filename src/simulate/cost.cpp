@@ -43,7 +43,7 @@ cost count_cost(std::span<const schedule> all, std::span<const layout> layouts) 
     cost total;
     total.ranks.resize(all.size());
     for (std::size_t r = 0; r < all.size(); ++r)
-        total.ranks[r].scratch = layouts[layouts.size() == 1 ? 0 : r].scratch_offsets(all[r]).back();
+        total.ranks[r].scratch = layouts[layouts.size() == 1 ? 0 : r].scratch_units(all[r]);
     for (std::uint32_t s = 0; s < p.size(); ++s) {
         const linked_step& me = p.steps[s];
         if (me.kind != step_kind::send) continue;
