@@ -17,6 +17,8 @@ struct hockney {
     double alpha = 0;
     double beta = 0;
     double gamma = 0;
+
+    bool operator==(const hockney&) const = default;
 };
 
 /// Hoefler 2008, II.2: a message of s bytes takes L + 2o + (s-1)G; its sender's network is busy for g + (s-1)G.
@@ -28,6 +30,8 @@ struct loggp {
     double combine = 0;  ///< per byte
     std::int64_t rendezvous =
         std::numeric_limits<std::int64_t>::max();  ///< messages this large wait for their receiver
+
+    bool operator==(const loggp&) const = default;
 };
 
 /// Hoefler & Moor 2014: a message takes L + 2o + sG and keeps its sender busy for o + sG; computing is free.
@@ -35,6 +39,8 @@ struct loggp5 {
     double L = 0;
     double o = 0;
     double G = 0;
+
+    bool operator==(const loggp5&) const = default;
 };
 
 struct model {
@@ -42,8 +48,10 @@ struct model {
     // Hoefler & Moor 2014, 4.2.
     double message_energy = 16.5e-6;  ///< J per message (e)
     double byte_energy = 8.1e-9;      ///< J per byte (E)
-    double static_power = 0.5;        ///< W
+    double static_power = 0.5;        ///< W of each rank
     std::int64_t descriptor = 32;     ///< bytes per message a rank sends
+
+    bool operator==(const model&) const = default;
 };
 
 /// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`, `loggp5:L=..,o=..,G=..`,

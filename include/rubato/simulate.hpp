@@ -16,7 +16,8 @@ struct simulation {
 
 struct simulation_options {
     bool record_steps = false;
-    /// Start steps that do not need the rank's data before the rank arrives (a progress thread does them).
+    /// Start steps that do not need the rank's data before the rank arrives (a progress thread does them), but not
+    /// before the first rank arrives.
     bool early = false;
 };
 

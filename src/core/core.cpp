@@ -1,4 +1,4 @@
-#include "rubato/core.hpp"
+#include "text.hpp"
 
 #include <fmt/format.h>
 
@@ -10,11 +10,6 @@
 namespace rubato {
 namespace {
 
-struct unit {
-    std::string_view name;
-    double factor;
-};
-
 constexpr std::array size_units{
     unit{"", 1.},       unit{"B", 1.},        unit{"k", 1e3},        unit{"kB", 1e3},         unit{"KB", 1e3},
     unit{"M", 1e6},     unit{"MB", 1e6},      unit{"G", 1e9},        unit{"GB", 1e9},         unit{"Ki", 1024.},
@@ -24,23 +19,6 @@ constexpr std::array time_units{
     unit{"", 1.}, unit{"ns", 1.}, unit{"us", 1e3}, unit{"ms", 1e6}, unit{"s", 1e9},
 };
 
-/// Number and unit as one real value; nothing if the text is not of that form or negative.
-double parse_with_unit(std::string_view text, std::span<const unit> units, std::string_view what,
-                       std::string_view example) {
-    double number = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code == std::errc{} && std::isfinite(number) && number >= 0) {
-        const std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
-        for (const unit& u : units)
-            if (u.name == name) return number * u.factor;
-    }
-    std::string names;
-    for (const unit& u : units)
-        if (!u.name.empty()) names += (names.empty() ? "" : ", ") + std::string(u.name);
-    throw error(fmt::format("'{}' is not a {}", text, what), fmt::format("expected a number and one of {}", names),
-                fmt::format("write for example {}", example));
-}
-
 std::int64_t to_integer(double value, std::string_view text) {
     if (value > 9.2e18)
         throw error(fmt::format("'{}' is too large", text), "it does not fit in 63 bits", "give a smaller value");
@@ -48,6 +26,22 @@ std::int64_t to_integer(double value, std::string_view text) {
 }
 
 }  // namespace
+
+double parse_with_unit(std::string_view text, std::span<const unit> units, std::string_view what,
+                       std::string_view example) {
+    double number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code == std::errc{} && std::isfinite(number) && number >= 0) {
+        const std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+        for (const unit& u : units)
+            if (u.name == name) return number * u.factor / u.divisor;
+    }
+    std::string names;
+    for (const unit& u : units)
+        if (!u.name.empty()) names += (names.empty() ? "" : ", ") + std::string(u.name);
+    throw error(fmt::format("'{}' is not a {}", text, what), fmt::format("expected a number and one of {}", names),
+                fmt::format("write for example {}", example));
+}
 
 error::error(std::string_view problem, std::string_view reason, std::string_view way_out)
     : std::runtime_error(fmt::format("{}: {}; {}", problem, reason, way_out)) {}

@@ -1,4 +1,5 @@
-// Vectors of more than 2 GiB and of more elements than an int counts: nothing overflows. Needs about 12 GiB for 2 ranks.
+// Vectors of more than 2 GiB and of more elements than an int counts: nothing overflows. Needs about 12 GiB for 2
+// ranks.
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +21,9 @@ void expect(bool right, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-std::uint8_t value(std::int64_t i, int rank) { return static_cast<std::uint8_t>((i * 31 + (i >> 20) + rank * 7) & 0x7f); }
+std::uint8_t value(std::int64_t i, int rank) {
+    return static_cast<std::uint8_t>((i * 31 + (i >> 20) + rank * 7) & 0x7f);
+}
 
 bool all_are(const std::vector<std::uint8_t>& data, std::int64_t first, std::int64_t count, int rank, bool maximum) {
     for (std::int64_t i = 0; i < count; ++i) {

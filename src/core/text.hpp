@@ -1,0 +1,53 @@
+// What the text forms share: numbers, lists of name=value, and files of lines.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rubato {
+
+struct unit {
+    std::string_view name;
+    double factor;
+    double divisor = 1;  ///< 16.5 / 1e6 is nearest to 16.5e-6, 16.5 * 1e-6 is not
+};
+
+/// Number and unit as one real value; throws if the text is not of that form or negative.
+double parse_with_unit(std::string_view text, std::span<const unit> units, std::string_view what,
+                       std::string_view example);
+/// A real number between low and high, both allowed.
+double parse_real(std::string_view text, std::string_view what, double low, double high);
+
+/// The "name=value,name=value" of a text form. Throws at once if a name is unknown or given twice.
+class parameters {
+public:
+    /// `whole` is what the user wrote, for errors; `list` the part of it to read.
+    parameters(std::string_view whole, std::string_view list, std::span<const std::string_view> known);
+
+    std::optional<std::string_view> find(std::string_view name) const;
+    /// Throws if it was not given.
+    std::string_view get(std::string_view name) const;
+
+private:
+    std::string_view whole_;
+    std::vector<std::pair<std::string_view, std::string_view>> given_{};
+};
+
+struct numbered_line {
+    std::size_t number;
+    std::string text;
+};
+
+/// The lines of a file that are neither blank nor begin with #, without the blanks around them. `what` names the file
+/// in errors. Throws if it cannot be read or has no such line.
+std::vector<numbered_line> read_lines(const std::string& file, std::string_view what);
+
+/// Cuts at commas or white space. Nothing between two commas is an empty field.
+std::vector<std::string_view> split_fields(std::string_view line);
+
+}  // namespace rubato

@@ -1,0 +1,129 @@
+#include "rubato/model.hpp"
+
+#include "../core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rubato {
+namespace {
+
+constexpr std::array energy_units{
+    unit{"", 1.}, unit{"J", 1.}, unit{"mJ", 1., 1e3}, unit{"uJ", 1., 1e6}, unit{"nJ", 1., 1e9}, unit{"pJ", 1., 1e12},
+};
+constexpr std::array power_units{unit{"", 1.}, unit{"W", 1.}, unit{"mW", 1., 1e3}};
+
+double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
+double parse_power(std::string_view text) { return parse_with_unit(text, power_units, "number of watts", "0.5W"); }
+
+/// In the unit that suits it, if it is read back as the same number.
+std::string format_energy(double joules) {
+    for (const unit& u : energy_units) {
+        if (u.name.empty() || joules * u.divisor < 1) continue;
+        std::string text = fmt::format("{:.6g}{}", joules * u.divisor, u.name);
+        if (parse_energy(text) == joules) return text;
+    }
+    return fmt::format("{}J", joules);
+}
+
+// Table II.2 gives L as half the time of a round trip, so these charge the overhead o once more on each side.
+constexpr std::array table{
+    preset{"curie", "hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns",
+           "Marendic et al. 2016, Fig. 6: measured on PRACE CURIE"},
+    preset{"infiniband2008", "loggp5:L=6us,o=4.7us,G=0.73ns,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32",
+           "Hoefler & Moor 2014, 4.2: InfiniBand with MPI"},
+    preset{"gige", "loggp:L=45.74us,o=3.46us,g=0.915us,G=8.49ns",
+           "Hoefler 2008, Table II.2: MPICH2 on TCP, Gigabit Ethernet"},
+    preset{"openib", "loggp:L=5.96us,o=4.72us,g=5.14us,G=0.73ns,rendezvous=12289",
+           "Hoefler 2008, Table II.2: Open MPI on InfiniBand (MT25208), messages below 12289 bytes"},
+    preset{"connectx", "loggp:L=2.98us,o=2.01us,g=2.88us,G=3.1ns,rendezvous=12289",
+           "Hoefler 2008, Table II.2: Open MPI on InfiniBand (ConnectX), messages below 12289 bytes"},
+    preset{"connectx_large", "loggp:L=2.98us,o=2.01us,g=11.6us,G=1.01ns,rendezvous=12289",
+           "Hoefler 2008, Table II.2: Open MPI on InfiniBand (ConnectX), messages of 12289 bytes and more"},
+    preset{"ethernet100g", "hockney:alpha=2us,beta=0.08ns,gamma=0.1ns",
+           "nominal, not measured: 100 Gb/s are 12.5 GB/s; 2 us is usual for MPI over RDMA Ethernet; one core sums "
+           "10 GB/s"},
+};
+
+double time(const parameters& given, std::string_view name) { return parse_time_exact(given.get(name)); }
+
+std::variant<hockney, loggp, loggp5> parse_network(std::string_view name, const parameters& given) {
+    if (name == "hockney") return hockney{time(given, "alpha"), time(given, "beta"), time(given, "gamma")};
+    if (name == "loggp5") return loggp5{time(given, "L"), time(given, "o"), time(given, "G")};
+    loggp m{time(given, "L"), time(given, "o"), time(given, "g"), time(given, "G")};
+    if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
+    if (const auto text = given.find("rendezvous")) m.rendezvous = parse_bytes(*text);
+    return m;
+}
+
+struct kind {
+    std::string_view name;
+    std::array<std::string_view, 10> takes;  // empty ones are none
+};
+constexpr std::array kinds{
+    kind{"hockney", {"alpha", "beta", "gamma", "e", "E", "static", "descriptor"}},
+    kind{"loggp", {"L", "o", "g", "G", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
+    kind{"loggp5", {"L", "o", "G", "e", "E", "static", "descriptor"}},
+};
+
+model parse_line(std::string_view text) {
+    const auto named = std::ranges::find(table, text, &preset::name);
+    if (named != table.end()) text = named->text;
+    const std::size_t colon = text.find(':');
+    const std::string_view name = text.substr(0, colon);
+    const auto k = std::ranges::find(kinds, name, &kind::name);
+    if (k == kinds.end()) {
+        std::string names;
+        for (const kind& known : kinds) names += fmt::format("{}:..., ", known.name);
+        for (const preset& p : table) names += fmt::format("{}, ", p.name);
+        throw error(fmt::format("unknown model '{}'", name), fmt::format("rubato knows {}file:NAME", names),
+                    "use one of them");
+    }
+    const auto end = std::ranges::find(k->takes, "");
+    const parameters given(text, colon == std::string_view::npos ? "" : text.substr(colon + 1),
+                           {k->takes.begin(), end});
+    model m;
+    m.network = parse_network(name, given);
+    if (const auto value = given.find("e")) m.message_energy = parse_energy(*value);
+    if (const auto value = given.find("E")) m.byte_energy = parse_energy(*value);
+    if (const auto value = given.find("static")) m.static_power = parse_power(*value);
+    if (const auto value = given.find("descriptor")) m.descriptor = parse_bytes(*value);
+    return m;
+}
+
+std::string format_network(const hockney& m) {
+    return fmt::format("hockney:alpha={}ns,beta={}ns,gamma={}ns", m.alpha, m.beta, m.gamma);
+}
+
+std::string format_network(const loggp& m) {
+    std::string text = fmt::format("loggp:L={}ns,o={}ns,g={}ns,G={}ns,combine={}ns", m.L, m.o, m.g, m.G, m.combine);
+    if (m.rendezvous != loggp{}.rendezvous) text += fmt::format(",rendezvous={}", m.rendezvous);
+    return text;
+}
+
+std::string format_network(const loggp5& m) { return fmt::format("loggp5:L={}ns,o={}ns,G={}ns", m.L, m.o, m.G); }
+
+}  // namespace
+
+model parse_model(std::string_view text) {
+    constexpr std::string_view prefix = "file:";
+    if (!text.starts_with(prefix)) return parse_line(text);
+    const std::string file(text.substr(prefix.size()));
+    const std::vector<numbered_line> lines = read_lines(file, "model");
+    if (lines.size() > 1)
+        throw error(fmt::format("model '{}' has {} lines", file, lines.size()), "a model is one line",
+                    fmt::format("remove line {} or begin it with #", lines[1].number));
+    return parse_line(lines[0].text);
+}
+
+std::string to_string(const model& m) {
+    return fmt::format("{},e={},E={},static={}W,descriptor={}",
+                       std::visit([](const auto& network) { return format_network(network); }, m.network),
+                       format_energy(m.message_energy), format_energy(m.byte_energy), m.static_power, m.descriptor);
+}
+
+std::span<const preset> presets() { return table; }
+
+}  // namespace rubato

@@ -1,0 +1,48 @@
+#include "rubato/simulate.hpp"
+
+#include "run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rubato {
+
+std::int64_t whole_ns(double duration) {
+    if (!(duration < 1e13))  // so that sums do not overflow; also true of a NaN
+        throw error(fmt::format("a step that takes {:.3g} ns", duration), "simulated steps take less than three hours",
+                    "check the model and the size");
+    return std::llround(duration);
+}
+
+simulation simulate(const model& m, std::span<const schedule> all, std::span<const layout> layouts,
+                    std::span<const time_ns> arrivals, const simulation_options& options) {
+    if (arrivals.size() != all.size())
+        throw error(fmt::format("{} arrival times for {} ranks", arrivals.size(), all.size()),
+                    "each rank has one arrival time", "give as many times as ranks");
+    simulation result;
+    if (all.empty()) return result;
+    program p = link(all, layouts);
+    const std::int64_t first_arrival = std::ranges::min(arrivals).count();  // nobody knows of the operation before
+    for (std::uint32_t s = 0; s < p.size(); ++s) {
+        linked_step& me = p.steps[s];
+        const bool waits = !options.early || p.original(s).needs_arrival();
+        me.ready = waits ? arrivals[me.rank].count() : first_arrival;
+    }
+    if (options.record_steps) p.begins.resize(p.size());
+    std::visit([&](const auto& network) { run(network, p); }, m.network);
+    p.check_done();
+
+    result.exits.assign(arrivals.begin(), arrivals.end());
+    if (options.record_steps) result.steps.resize(all.size());
+    for (std::uint32_t s = 0; s < p.size(); ++s) {
+        const std::uint32_t r = p.steps[s].rank;
+        const time_ns end(p.steps[s].ready);
+        result.exits[r] = std::max(result.exits[r], end);
+        if (options.record_steps) result.steps[r].push_back({time_ns(p.begins[s]), end});
+    }
+    return result;
+}
+
+}  // namespace rubato
