@@ -44,6 +44,7 @@ struct drawing {
     std::span<const std::vector<span_ns>> times{};
     /// Of each rank, when `times` is given.
     std::span<const time_ns> arrivals{};
+    std::string_view note{};  ///< what else a picture's subtitle should say
 };
 
 /// The messages of each round, and a picture of them if it is not too large.
@@ -57,6 +58,6 @@ struct bar {
     time_ns tail{};  ///< the part of it after the last arrival
 };
 /// Compares run times.
-RUBATO_API std::string draw_bars(std::string_view title, std::span<const bar> bars);
+RUBATO_API std::string draw_bars(std::string_view title, std::string_view subtitle, std::span<const bar> bars);
 
 }  // namespace rubato

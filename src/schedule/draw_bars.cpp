@@ -9,7 +9,7 @@
 
 namespace rubato {
 
-std::string draw_bars(std::string_view title, std::span<const bar> bars) {
+std::string draw_bars(std::string_view title, std::string_view subtitle, std::span<const bar> bars) {
     constexpr double row = 26;
     constexpr double top = 84;
     constexpr double length = 560;
@@ -24,17 +24,16 @@ std::string draw_bars(std::string_view title, std::span<const bar> bars) {
     const double scale = length / static_cast<double>(last.count());
     const auto x = [&](double ns) { return left + ns * scale; };
 
-    std::string out =
-        svg::open(left + length + 190, floor + 62, title, "run time: from the first arrival to the last exit");
+    std::string out = svg::open(left + length + 190, floor + 62, title, subtitle);
     const auto put = [&out]<class... Args>(fmt::format_string<Args...> format, Args&&... args) {
         fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
     };
     const double step = svg::nice_step(static_cast<double>(last.count()), 8);
-    for (double t = 0; t <= static_cast<double>(last.count()); t += step)
+    for (int i = 0; i * step <= static_cast<double>(last.count()); ++i)
         put("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/><text class=\"small middle\" x=\"{0:.1f}\" "
             "y=\"{3:.1f}\">{4}"
             "</text>\n",
-            x(t), top - 4, floor + 4, floor + 18, svg::tick_label(t, step));
+            x(i * step), top - 4, floor + 4, floor + 18, svg::tick_label(i * step, step));
     double y = top;
     for (const bar& b : bars) {
         const time_ns before = b.run_time - std::min(b.tail, b.run_time);
@@ -51,9 +50,10 @@ std::string draw_bars(std::string_view title, std::span<const bar> bars) {
     }
     put("<rect class=\"wait\" x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"18\" height=\"10\"/><text class=\"small\" "
         "x=\"{2:.1f}\" "
-        "y=\"{3:.1f}\">until the last arrival</text><rect class=\"tail\" x=\"{4:.1f}\" y=\"{1:.1f}\" width=\"18\" "
+        "y=\"{3:.1f}\">run time until the last arrival</text><rect class=\"tail\" x=\"{4:.1f}\" y=\"{1:.1f}\" "
+        "width=\"18\" "
         "height=\"10\"/><text class=\"small\" x=\"{5:.1f}\" y=\"{3:.1f}\">tail: after the last arrival</text>\n",
-        left, floor + 34, left + 24, floor + 43, left + 160, left + 184);
+        left, floor + 34, left + 24, floor + 43, left + 210, left + 234);
     return out + svg::close();
 }
 

@@ -66,8 +66,9 @@ private:
         if (traits(d_.p.what).rooted) text += fmt::format(", root {}", d_.p.root.value);
         if (parts() > 1) text += fmt::format(", {} parts", parts());
         text += fmt::format(", {} messages", table_.messages.size());
-        if (!real_) return text + fmt::format(" in {} rounds", table_.rounds);
-        return text + fmt::format(", done after {}", format_time(time_ns(std::llround(end_))));
+        text += real_ ? fmt::format(", last exit at {}", format_time(time_ns(std::llround(end_))))
+                      : fmt::format(" in {} rounds", table_.rounds);
+        return d_.note.empty() ? text : fmt::format("{}; {}", text, d_.note);
     }
 
     void axis(double floor) {
@@ -76,7 +77,8 @@ private:
         put("<g>\n");
         const double from = top - 14;
         const double to = floor + 12;
-        for (double t = 0; t <= end_ * 1.0001; t += step) {
+        for (int i = 0; i * step <= end_; ++i) {
+            const double t = i * step;
             put("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x(t), from, to);
             if (real_)
                 put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x(t), from - 6,

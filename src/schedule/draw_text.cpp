@@ -62,11 +62,10 @@ private:
     void draw_round(const timetable& times, std::span<const message> messages) {
         std::vector<arrow> arrows;
         for (const message& m : messages) {
-            const auto [low, high] = std::minmax(m.from.value, m.to.value);
-            arrow a{low, high};
+            arrow a{std::min(m.from, m.to).value, std::max(m.from, m.to).value};
             (m.from > m.to ? a.down : a.up) = block_label(times, m);
             const auto back =
-                std::ranges::find_if(arrows, [&](const arrow& o) { return o.low == low && o.high == high; });
+                std::ranges::find_if(arrows, [&a](const arrow& o) { return o.low == a.low && o.high == a.high; });
             if (back == arrows.end()) {
                 arrows.push_back(a);
                 continue;

@@ -198,8 +198,8 @@ TEST(draw_svg, shows_arrivals_in_real_time) {
     const std::vector<schedule> all = chain(p, 1);
     const std::vector<std::vector<span_ns>> times{{{0us, 10us}}, {{5us, 12us}}};
     const std::vector<time_ns> arrivals{0us, 5us};
-    const std::string svg = draw_svg({"late", p, all, times, arrivals});
-    EXPECT_NE(svg.find("done after 12.00 us"), std::string::npos);
+    const std::string svg = draw_svg({"late", p, all, times, arrivals, "because"});
+    EXPECT_NE(svg.find("last exit at 12.00 us; because<"), std::string::npos);
     EXPECT_NE(svg.find("last arrival"), std::string::npos);
     EXPECT_NE(svg.find("0 to 1, 0 ns to 12.00 us"), std::string::npos);
     EXPECT_EQ(occurrences(svg, "class=\"absent\""), 1U) << "rank 1 was away for a while";
@@ -215,11 +215,11 @@ TEST(draw_svg, draws_even_where_nothing_happens) {
 TEST(draw_bars, splits_each_bar_at_the_last_arrival) {
     using namespace std::chrono_literals;
     const std::vector<bar> bars{{"reduce/one", 10ms, 4ms}, {"reduce/two", 20ms, 20ms}};
-    const std::string svg = draw_bars("comparison", bars);
+    const std::string svg = draw_bars("comparison", "a & b", bars);
     EXPECT_NE(svg.find("reduce/one"), std::string::npos);
     EXPECT_NE(svg.find("10.000 ms, tail 4.000 ms"), std::string::npos);
     EXPECT_EQ(occurrences(svg, "<rect class=\"tail\""), 3U) << "one in the legend";
-    EXPECT_EQ(draw_bars("empty", {}).find("nan"), std::string::npos);
+    EXPECT_EQ(draw_bars("empty", "", {}).find("nan"), std::string::npos);
 }
 
 }  // namespace
