@@ -18,6 +18,7 @@ struct tree {
 };
 
 /// Intervals are cut into pieces of a power of k, so the depth is ceil(log_k ranks); k = 2 is the binomial tree.
+/// Throws if k is below 2.
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// The interval without its root is cut into k equal pieces; complete when the sizes allow.
 tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
@@ -26,8 +27,8 @@ tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.
 tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 
-/// Appends a broadcast down the tree, one part after the other. The root's data is its input.
-void bcast_down(builder& b, const tree& t);
+/// Appends a broadcast down the tree, one part after the other. The root's data is its input, unless said otherwise.
+void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 /// Appends a reduction up the tree, one part after the other. The root's result is its output.
 void reduce_up(builder& b, const problem& p, rank me, const tree& t);
 
