@@ -66,10 +66,12 @@ private:
     };
 
     step_id add(step s, std::initializer_list<step_id> after);
-    std::vector<place>& places(buffer b) { return places_[static_cast<std::size_t>(b)]; }
+    std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
+    place& at(buffer b, block i);
 
     schedule result_;
-    std::vector<place> places_[3];
+    std::size_t blocks_[3] = {};
+    std::vector<place> places_[3];  // as far as blocks were used: a leaf of a scatter pays nothing for the root's input
     std::vector<step_id> waits_{};  // of the step being added
     step_id fenced_ = 0;            // steps before this are behind the last fence
     std::vector<step_id> fence_{};  // the steps that the last fence waits for

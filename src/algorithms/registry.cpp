@@ -1,5 +1,7 @@
 #include "rubato/algorithm.hpp"
 
+#include "builders.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +9,6 @@
 #include <numeric>
 
 namespace rubato {
-
-#define ROW(c, n, needs, uses, summary, source) schedule c##_##n(const problem&, rank);
-#include "table.def"
-#undef ROW
-
 namespace {
 
 constexpr std::uint8_t segments = 1;

@@ -2,20 +2,10 @@
 
 #include "partial.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace rubato {
 namespace {
-
-struct interval {
-    std::int32_t low;
-    std::int32_t high;  // one past the end
-
-    std::int32_t size() const { return high - low; }
-    bool has(std::int32_t r) const { return low <= r && r < high; }
-};
 
 /// Pieces of at most `size` ranks, from low to high.
 std::vector<interval> cut(interval whole, std::int32_t size) {
@@ -53,18 +43,25 @@ template <class Split>
 tree follow(std::int32_t ranks, rank root, rank me, Split split) {
     tree t;
     branch here{{0, ranks}, root.value};
+    if (me == root) t.covers = here.ranks;
     while (here.ranks.size() > 1) {
         interval rest = here.ranks;
         const std::vector<branch> below = split(rest, here.root);
         const auto mine = std::ranges::find_if(below, [me](const branch& b) { return b.ranks.has(me.value); });
         if (mine != below.end()) {
-            t.parent = rank(here.root);
+            if (mine->root == me.value) {
+                t.parent = rank(here.root);
+                t.covers = mine->ranks;
+            }
             here = *mine;
-            if (here.root != me.value) t.parent.reset();
             continue;
         }
-        if (here.root == me.value)
-            for (const branch& b : below) t.children.emplace_back(b.root);
+        if (here.root == me.value) {
+            for (const branch& b : below) {
+                t.children.emplace_back(b.root);
+                t.branches.push_back(b.ranks);
+            }
+        }
         here.ranks = rest;
     }
     return t;
@@ -73,7 +70,7 @@ tree follow(std::int32_t ranks, rank root, rank me, Split split) {
 }  // namespace
 
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    if (k < 2) throw error(fmt::format("radix {}", k), "a k-nomial tree needs at least 2", "give 2 or more");
+    if (k < 2) throw error("radix 1", "a k-nomial tree cuts ranks into k pieces", "give 2 or more");
     return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
         std::int64_t size = 1;
         while (size * k < here.size()) size *= k;
@@ -106,11 +103,19 @@ tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
     });
 }
 
+tree rotated_kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
+    const tree from_zero = kary_tree(ranks, rank(0), around(me, -root.value, ranks), k);
+    tree t;
+    if (from_zero.parent) t.parent = around(*from_zero.parent, root.value, ranks);
+    for (const rank child : from_zero.children) t.children.push_back(around(child, root.value, ranks));
+    return t;
+}
+
 tree ring_chain(std::int32_t ranks, rank root, rank me) {
     tree t;
-    const std::int32_t next = (me.value + 1) % ranks;
-    if (me != root) t.parent = rank((me.value + ranks - 1) % ranks);
-    if (next != root.value) t.children.emplace_back(next);
+    const rank next = around(me, 1, ranks);
+    if (me != root) t.parent = around(me, -1, ranks);
+    if (next != root) t.children.push_back(next);
     return t;
 }
 

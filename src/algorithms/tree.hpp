@@ -12,16 +12,36 @@
 
 namespace rubato {
 
+/// The rank `by` places on, all ranks in a ring; -ranks <= by.
+constexpr rank around(rank r, std::int64_t by, std::int32_t ranks) {
+    return rank(static_cast<std::int32_t>((r.value + by + ranks) % ranks));
+}
+
+/// Consecutive ranks.
+struct interval {
+    std::int32_t low = 0;
+    std::int32_t high = 0;  ///< one past the end
+
+    std::int32_t size() const { return high - low; }
+    bool has(std::int32_t r) const { return low <= r && r < high; }
+};
+
 struct tree {
     std::optional<rank> parent{};
     std::vector<rank> children{};  ///< in the order in which they are sent to
+    // Of k-nomial and k-ary trees:
+    interval covers{};                 ///< the ranks of the subtree
+    std::vector<interval> branches{};  ///< the ranks of each child's subtree
 };
 
-/// Intervals are cut into pieces of a power of k, so the depth is ceil(log_k ranks); k = 2 is the binomial tree.
-/// Throws if k is below 2.
+/// Intervals are cut into pieces of a power of k, so the depth is at most ceil(log_k ranks), and 2 gives the binomial
+/// tree. Below the root, a subtree's root is its lowest rank. Throws if k is 1.
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// The interval without its root is cut into k equal pieces; complete when the sizes allow.
 tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
+/// The k-ary tree of root 0 with all ranks shifted around the ring: as flat for any root, but its subtrees cover no
+/// intervals, so it is for data that only moves.
+tree rotated_kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// One line of ranks that ends in the root, as if the ranks were in a ring; does not keep the order of operands.
 tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.

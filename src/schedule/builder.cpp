@@ -4,21 +4,14 @@
 #include <cassert>
 
 namespace rubato {
-namespace {
-
-std::size_t blocks(bool wide, std::int32_t ranks, std::uint32_t parts) {
-    return (wide ? static_cast<std::size_t>(ranks) : 1) * parts;
-}
-
-}  // namespace
 
 builder::builder(const problem& p, rank me, std::uint32_t parts) {
     assert(me.value >= 0 && me.value < p.ranks && parts > 0);
     (void)me;
     result_.parts = parts;
     const collective_traits& t = traits(p.what);
-    places(buffer::input).resize(blocks(t.wide_input, p.ranks, parts));
-    places(buffer::output).resize(blocks(t.wide_output, p.ranks, parts));
+    blocks(buffer::input) = (t.wide_input ? static_cast<std::size_t>(p.ranks) : 1) * parts;
+    blocks(buffer::output) = (t.wide_output ? static_cast<std::size_t>(p.ranks) : 1) * parts;
 }
 
 slice builder::input(std::uint32_t chunk, std::uint32_t n) const {
@@ -32,7 +25,7 @@ slice builder::output(std::uint32_t chunk, std::uint32_t n) const {
 slice builder::scratch(block shape, std::uint32_t count) {
     const auto first = static_cast<block>(result_.scratch.size());
     for (std::uint32_t i = 0; i < count; ++i) result_.scratch.push_back(shape + i);
-    places(buffer::scratch).resize(result_.scratch.size());
+    blocks(buffer::scratch) = result_.scratch.size();
     return {buffer::scratch, first, count, shape};
 }
 
@@ -82,7 +75,8 @@ void builder::copy(slice from, slice to) {
     s.source = from.first;
     s.to = to.where;
     s.target = to.first;
-    s.shape = from.where == buffer::scratch ? to.shape : from.shape;
+    // The sizes are looked up where the data goes to; a scratch slot may be larger than what it takes.
+    s.shape = to.where == buffer::scratch && from.where != buffer::scratch ? from.shape : to.shape;
     s.count = to.count;
     add(s, {});
 }
@@ -95,21 +89,27 @@ void builder::fence() {
     fenced_ = now;
 }
 
+builder::place& builder::at(buffer b, block i) {
+    std::vector<place>& places = places_[static_cast<std::size_t>(b)];
+    if (i >= places.size()) places.resize(i + std::size_t{1});
+    return places[i];
+}
+
 builder::step_id builder::add(step s, std::initializer_list<step_id> after) {
     const auto id = static_cast<step_id>(result_.steps.size());
-    assert(s.kind == step_kind::recv || s.source + s.count <= places(s.from).size());
-    assert(s.kind == step_kind::send || s.target + s.count <= places(s.to).size());
+    assert(s.kind == step_kind::recv || s.source + s.count <= blocks(s.from));
+    assert(s.kind == step_kind::send || s.target + s.count <= blocks(s.to));
     waits_.assign(after);
     waits_.insert(waits_.end(), fence_.begin(), fence_.end());
     const bool reads_target = s.kind == step_kind::combine;
 
     for (std::uint32_t i = 0; s.reads() && i < s.count; ++i) {
-        place& p = places(s.from)[s.source + i];
+        place& p = at(s.from, s.source + i);
         if (p.writer >= 0) waits_.push_back(static_cast<step_id>(p.writer));
         p.readers.push_back(id);
     }
     for (std::uint32_t i = 0; s.writes() && i < s.count; ++i) {
-        place& p = places(s.to)[s.target + i];
+        place& p = at(s.to, s.target + i);
         // Readers since the last write already waited for that write.
         if (p.writer >= 0 && (p.readers.empty() || reads_target)) waits_.push_back(static_cast<step_id>(p.writer));
         waits_.insert(waits_.end(), p.readers.begin(), p.readers.end());

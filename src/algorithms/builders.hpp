@@ -1,0 +1,13 @@
+// The function behind every row of the table, so that one algorithm can be made of another.
+#pragma once
+
+#include "rubato/problem.hpp"
+#include "rubato/schedule.hpp"
+
+namespace rubato {
+
+#define ROW(c, n, needs, uses, summary, source) schedule c##_##n(const problem&, rank);
+#include "table.def"
+#undef ROW
+
+}  // namespace rubato

@@ -1,0 +1,35 @@
+// What the algorithms that only move data share.
+//
+// A slice often holds one piece for each rank of an interval: the chunks of a buffer, or the blocks of a vector that is
+// cut into one per rank. Pieces are named by their ranks.
+#pragma once
+
+#include "tree.hpp"
+
+namespace rubato {
+
+constexpr std::uint32_t chunk_of(rank r) { return static_cast<std::uint32_t>(r.value); }
+
+/// Of a slice with one piece for each rank of `whole`, the pieces of the ranks in `part`.
+slice pieces(slice data, interval whole, interval part);
+inline slice piece(slice data, interval whole, rank r) { return pieces(data, whole, {r.value, r.value + 1}); }
+
+/// The ranks first, first + 1, ... (n of them) around the ring, as one or two intervals.
+std::vector<interval> ring_runs(rank first, std::int32_t n, std::int32_t ranks);
+/// The same as slices of `all`, which has a piece for each rank.
+std::vector<slice> ring_slices(slice all, rank first, std::int32_t n, std::int32_t ranks);
+/// Copies a line of pieces to the places they belong to, one slice after the other.
+void unpack(builder& b, slice line, const std::vector<slice>& places);
+
+/// Appends a scatter down the tree; `data` has one piece for each rank of the subtree.
+void scatter_down(builder& b, const tree& t, slice data);
+
+/// Appends an allgather in which all pieces go around the ring. `own` is this rank's piece, `all` has room for the
+/// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next one have already, at least their
+/// own; nobody is sent those.
+void pass_around(builder& b, rank me, std::int32_t ranks, slice own, slice all, interval mine, interval theirs);
+
+/// Appends the rounds of a dissemination of empty messages to `ways` ranks each.
+void disseminate(builder& b, rank me, std::int32_t ranks, std::int32_t ways);
+
+}  // namespace rubato

@@ -1,0 +1,22 @@
+// Binomial scatter. In each round every rank that has chunks for others passes on half of them.
+//
+// Cost: n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk. Inner ranks hold their subtree's chunks in scratch.
+// Rank counts: any; subtrees are intervals of ranks, so their chunks are consecutive for any root.
+// Source: Proficz 2020, 2.1; Hoefler & Moor 2014, 3.1.3.
+#include "../movement.hpp"
+
+namespace rubato {
+
+schedule scatter_binomial(const problem& p, rank me) {
+    builder b(p, me, 1);
+    const tree t = knomial_tree(p.ranks, p.root, me, 2);
+    const auto chunks = static_cast<std::uint32_t>(t.covers.size());
+    const slice data = !t.parent     ? b.input(0, chunks)
+                       : chunks == 1 ? b.output()
+                                     : b.scratch_chunks(chunks, chunk_of(me));
+    scatter_down(b, t, data);
+    b.copy(piece(data, t.covers, me), b.output());
+    return std::move(b).finish();
+}
+
+}  // namespace rubato
