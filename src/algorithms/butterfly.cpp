@@ -26,7 +26,7 @@ rank folding::keeper(std::uint32_t number) const {
 }
 
 std::uint32_t halving::exchange(std::uint32_t number_or_position) const {
-    if (in_place) return number_or_position;
+    if (far_first) return number_or_position;
     std::uint32_t reversed = 0;
     for (std::uint32_t low = 1, high = fold.size / 2; high > 0; low *= 2, high /= 2)
         if ((number_or_position & low) != 0) reversed |= high;

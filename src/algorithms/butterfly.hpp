@@ -26,12 +26,12 @@ struct folding {
 
 /// A reduce-scatter by recursive halving, after which each number holds what belongs to one position in the vector.
 /// Numbers that differ in bit 0 exchange first, then bit 1, and so on: that keeps the order of operands, and makes the
-/// position the number with its bits reversed. If `in_place`, it goes the other way round and positions are numbers.
+/// position the number with its bits reversed. With `far_first` the last bit comes first, and positions are numbers.
 struct halving {
     const problem& p;
     const folding& fold;
     rank me;
-    bool in_place = false;
+    bool far_first = false;
     std::uint32_t doubled = 0;  ///< so many of the first positions have two blocks; the others have one
 
     std::uint32_t position(rank r) const { return exchange(fold.number(r)); }
@@ -43,8 +43,8 @@ struct halving {
     /// Scratch for all that this rank combines.
     slice make_home(builder& b) const;
     /// Appends the reduce-scatter and returns where the result is; nowhere at a giver. The result is in `home` if the
-    /// operator commutes, or in `last` if that is given (only then). Folding is Rabenseifner's: a pair exchanges
-    /// halves, each combines one, the giver hands its half over.
+    /// operator commutes, or in `last` if that is given (which it may be only then). Folding is Rabenseifner's: a pair
+    /// exchanges halves, each combines one, the giver hands its half over.
     std::optional<slice> reduce_scatter(builder& b, slice input, slice home, std::optional<slice> last = {}) const;
     /// Appends the allgather that undoes it, without the givers.
     void allgather(builder& b, slice home) const;

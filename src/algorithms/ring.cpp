@@ -1,61 +1,52 @@
 #include "ring.hpp"
 
+#include "movement.hpp"
+
 #include <fmt/format.h>
 
 namespace rubato {
-namespace {
-
-struct ring {
-    std::uint32_t ranks;
-    std::uint32_t me;
-
-    rank next() const { return rank(static_cast<std::int32_t>((me + 1) % ranks)); }
-    rank previous() const { return rank(static_cast<std::int32_t>((me + ranks - 1) % ranks)); }
-    /// The part of the rank `steps` (at most 2 * ranks) before this one.
-    std::uint32_t part_before(std::uint32_t steps) const { return (me + 2 * ranks - steps) % ranks; }
-
-    ring(std::int32_t ranks_, rank me_)
-        : ranks(static_cast<std::uint32_t>(ranks_)), me(static_cast<std::uint32_t>(me_.value)) {}
-};
-
-}  // namespace
 
 void ring_reduce_scatter(builder& b, std::int32_t ranks, rank me, std::uint32_t segments, slice input,
                          const std::function<slice(block, std::uint32_t)>& place) {
-    const ring r(ranks, me);
-    const auto sent = [&](std::uint32_t i) -> block {
-        return r.part_before(1 + i / segments) * segments + i % segments;
+    // A part sets out from the rank behind its own. In turn i, this rank sends the part of the rank 1 + i / segments
+    // places before it, and receives that of the one before.
+    const auto block_of = [&](std::uint32_t i, std::int32_t before) {
+        const rank owner = around(me, -before - static_cast<std::int32_t>(i / segments), ranks);
+        return chunk_of(owner) * segments + i % segments;
     };
-    const auto received = [&](std::uint32_t i) -> block {
-        return r.part_before(2 + i / segments) * segments + i % segments;
-    };
-    const std::uint32_t turns = (r.ranks - 1) * segments;
+    const std::uint32_t turns = static_cast<std::uint32_t>(ranks - 1) * segments;
     // What is sent next was combined `segments` turns ago, so with several the combination can wait for a turn.
     const std::uint32_t lag = segments > 1 ? 1 : 0;
     for (std::uint32_t i = 0; i < turns + lag; ++i) {
         if (i < turns) {
-            b.send(r.next(), i < segments ? input.sub(sent(i)) : place(sent(i), i - segments));
-            b.recv(r.previous(), place(received(i), i));
+            const block sent = block_of(i, 1);
+            b.send(around(me, 1, ranks), i < segments ? input.sub(sent) : place(sent, i - segments));
+            b.recv(around(me, -1, ranks), place(block_of(i, 2), i));
         }
-        if (i >= lag && i - lag < turns) b.combine(input.sub(received(i - lag)), place(received(i - lag), i - lag));
+        if (i >= lag && i - lag < turns) {
+            const block received = block_of(i - lag, 2);
+            b.combine(input.sub(received), place(received, i - lag));
+        }
     }
 }
 
 schedule ring_allreduce(const problem& p, rank me, std::uint32_t segments) {
-    const ring r(p.ranks, me);
-    if (std::uint64_t{r.ranks} * segments > UINT32_MAX)
+    const auto ranks = static_cast<std::uint32_t>(p.ranks);
+    if (std::uint64_t{ranks} * segments > UINT32_MAX)
         throw error(fmt::format("{} segments for each of {} parts", segments, p.ranks), "that is too many to count",
                     "give fewer segments");
-    builder b(p, me, r.ranks * segments);
-    ring_reduce_scatter(b, p.ranks, me, segments, b.input(),
-                        [&b](block q, std::uint32_t) { return b.output().sub(q); });
-    for (std::uint32_t t = 0; t + 1 < r.ranks; ++t) {
+    builder b(p, me, ranks * segments);
+    const slice all = b.output();
+    ring_reduce_scatter(b, p.ranks, me, segments, b.input(), [all](block q, std::uint32_t) { return all.sub(q); });
+    for (std::int32_t i = 0; i + 1 < p.ranks; ++i) {
+        const slice sent = piece(all, {0, p.ranks}, around(me, -i, p.ranks));
+        const slice received = piece(all, {0, p.ranks}, around(me, -i - 1, p.ranks));
         for (std::uint32_t s = 0; s < segments; ++s) {
-            b.send(r.next(), b.output().sub(r.part_before(t) * segments + s));
-            b.recv(r.previous(), b.output().sub(r.part_before(t + 1) * segments + s));
+            b.send(around(me, 1, p.ranks), sent.sub(s));
+            b.recv(around(me, -1, p.ranks), received.sub(s));
         }
     }
-    if (r.ranks == 1) b.copy(b.input(), b.output());
+    if (p.ranks == 1) b.copy(b.input(), all);
     return std::move(b).finish();
 }
 

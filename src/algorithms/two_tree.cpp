@@ -1,5 +1,7 @@
 #include "two_tree.hpp"
 
+#include "tree.hpp"
+
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -83,10 +85,8 @@ private:
 
 std::vector<two_tree_edge> two_tree_edges(std::int32_t ranks, rank root, rank me) {
     const two_trees trees(ranks - 1);
-    const auto rank_of = [&](std::int32_t node) {
-        return rank(static_cast<std::int32_t>((std::int64_t{node} + root.value) % ranks));
-    };
-    const std::int32_t node = (me.value - root.value + ranks) % ranks;
+    const auto rank_of = [&](std::int32_t node) { return around(root, node, ranks); };
+    const std::int32_t node = around(me, -root.value, ranks).value;
     std::vector<two_tree_edge> edges;
     for (const int tree : {0, 1}) {
         if (node != 0) edges.push_back({rank_of(trees.parent(tree, node)), tree, true, trees.time(tree, node)});

@@ -1,5 +1,5 @@
-// Every algorithm that combines, and the broadcast that shares its trees with one: proven for many shapes of the
-// problem, and its messages and rounds counted against the formulas of the literature.
+// Every algorithm that combines: proven for many shapes of the problem, and its messages and rounds counted against the
+// formulas of the literature.
 #include "rubato/verify.hpp"
 
 #include <fmt/format.h>
@@ -75,8 +75,6 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
     }
 }
 
-bool is_covered(const algorithm& a) { return traits(a.what).reduces || a.id == "bcast/two_tree"; }
-
 class reductions : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(reductions, are_proven) {
@@ -95,17 +93,16 @@ TEST_P(reductions, are_proven) {
     EXPECT_GE(problems, static_cast<int>(counts.size()));
 }
 
-/// MPI gives only the root an output to reduce into, and only the root an input to broadcast from.
-TEST_P(reductions, use_only_buffers_the_rank_has) {
+/// MPI gives only the root an output to reduce into.
+TEST_P(reductions, use_the_output_of_the_root_alone) {
     const algorithm& a = find_algorithm(GetParam());
     if (!traits(a.what).rooted) return;
-    const buffer missing = traits(a.what).reduces ? buffer::output : buffer::input;
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
         for_each_problem(a, ranks, [&](const problem& p) {
             for (std::int32_t r = 0; r < ranks; ++r) {
                 if (r == p.root.value) continue;
                 for (const step& s : build_one(a, p, rank(r)).steps)
-                    ASSERT_FALSE((s.reads() && s.from == missing) || (s.writes() && s.to == missing))
+                    ASSERT_FALSE((s.reads() && s.from == buffer::output) || (s.writes() && s.to == buffer::output))
                         << text(a, p) << ", rank " << r << ": " << to_string(s);
             }
         });
@@ -132,14 +129,14 @@ TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     }
 }
 
-std::vector<std::string_view> covered() {
+std::vector<std::string_view> reducing() {
     std::vector<std::string_view> ids;
     for (const algorithm& a : algorithms())
-        if (is_covered(a)) ids.push_back(a.id);
+        if (traits(a.what).reduces) ids.push_back(a.id);
     return ids;
 }
 
-INSTANTIATE_TEST_SUITE_P(all, reductions, testing::ValuesIn(covered()), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(all, reductions, testing::ValuesIn(reducing()), [](const auto& test) {
     std::string name(test.param);
     std::ranges::replace(name, '/', '_');
     return name;

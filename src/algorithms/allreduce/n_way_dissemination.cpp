@@ -5,6 +5,7 @@
 // Rank counts: powers of n + 1; any if the operator is idempotent, as the last round then counts some ranks twice.
 // Peers P or more away would bring nothing new and are left out. The operator must commute, as in dissemination.
 // Source: Hoefler 2008, II.13, II.14 and III.6.
+#include "../tree.hpp"
 #include "dissemination.hpp"
 #include "rubato/algorithm.hpp"
 
@@ -24,12 +25,9 @@ schedule disseminating_allreduce(const problem& p, rank me, std::int32_t ways) {
         std::size_t more = 0;
         for (std::int64_t distance = reach; distance < std::min<std::int64_t>(reach * base, p.ranks);
              distance += reach) {
-            const auto peer = [&](std::int64_t d) {
-                return rank(static_cast<std::int32_t>((me.value + d + p.ranks) % p.ranks));
-            };
-            b.send(peer(distance), value);
+            b.send(around(me, distance, p.ranks), value);
             if (distance > reach && more++ == others.size()) others.push_back(b.scratch_chunks());
-            b.recv(peer(-distance), distance == reach ? sum : others[more - 1]);
+            b.recv(around(me, -distance, p.ranks), distance == reach ? sum : others[more - 1]);
         }
         b.combine(value, sum);
         for (std::size_t i = 0; i < more; ++i) b.combine(others[i], sum);

@@ -6,7 +6,7 @@
 // one hands its half to the other, which is the root if the root is one of them: 2 alpha + m beta + m/2 gamma more.
 // Source: Marendic et al. 2016, 5.5.3 and Table 3; Rabenseifner 2004.
 #include "../butterfly.hpp"
-#include "../gather_parts.hpp"
+#include "../movement.hpp"
 
 namespace rubato {
 
@@ -16,11 +16,11 @@ schedule reduce_butterfly(const problem& p, rank me) {
     builder b(p, me, fold.size);
     const slice home = me == p.root ? b.output() : parts.make_home(b);
     if (const auto result = parts.reduce_scatter(b, b.input(), home)) {
-        const std::uint32_t mine = parts.position(me);
-        b.copy(*result, parts.at(home, mine));
-        gather_parts(
-            b, binomial_gather_place(fold.size, parts.position(p.root), mine),
-            [&parts](std::uint32_t position) { return parts.rank_at(position); }, home);
+        const auto position = [&parts](rank r) { return rank(static_cast<std::int32_t>(parts.position(r))); };
+        const tree t = knomial_tree(static_cast<std::int32_t>(fold.size), position(p.root), position(me), 2);
+        b.copy(*result, parts.at(home, parts.position(me)));
+        gather_up(b, t, parts.at(home, static_cast<block>(t.covers.low), static_cast<std::uint32_t>(t.covers.size())),
+                  [&parts](rank at) { return parts.rank_at(chunk_of(at)); });
     }
     return std::move(b).finish();
 }

@@ -5,7 +5,7 @@
 // Cost: (sum (k_i - 1) + n) alpha + (P-1)/P m (2 beta + gamma), n = ceil(log2 P).
 // Rank counts: any; without a radix vector, prime factors are grouped to at most 8, larger ones stay.
 // Source: Marendic et al. 2016, 5.5.4 and Table 3.
-#include "../gather_parts.hpp"
+#include "../movement.hpp"
 #include "../partial.hpp"
 
 #include <algorithm>
@@ -32,26 +32,23 @@ std::vector<std::uint32_t> factors(const problem& p) {
 
 /// A number's digits in a mixed radix, lowest first, read as a number with that one highest. The rank so read is the
 /// part it ends with; with the radix backwards, the part so read is its rank.
-std::uint32_t reversed(std::uint32_t number, const std::vector<std::uint32_t>& radix) {
+rank reversed(rank r, const std::vector<std::uint32_t>& radix) {
+    std::uint32_t number = chunk_of(r);
     std::uint32_t result = 0;
     for (const std::uint32_t k : radix) {
         result = result * k + number % k;
         number /= k;
     }
-    return result;
+    return rank(static_cast<std::int32_t>(result));
 }
 
 }  // namespace
 
 schedule reduce_radix_k(const problem& p, rank me) {
     const std::vector<std::uint32_t> radix = factors(p);
-    const auto ranks = static_cast<std::uint32_t>(p.ranks);
-    const auto self = static_cast<std::uint32_t>(me.value);
-    const auto rank_of = [](std::uint32_t r) { return rank(static_cast<std::int32_t>(r)); };
-    builder b(p, me, ranks);
-    const gather_place place =
-        binomial_gather_place(ranks, reversed(static_cast<std::uint32_t>(p.root.value), radix), reversed(self, radix));
-    const slice home = me == p.root ? b.output() : b.scratch(place.mine.first, place.mine.count);
+    builder b(p, me, static_cast<std::uint32_t>(p.ranks));
+    const tree t = knomial_tree(p.ranks, reversed(p.root, radix), reversed(me, radix), 2);
+    const slice home = gather_room(b, t);
 
     slice value = b.input();
     std::array<std::optional<slice>, 2> between;  // results of rounds but the last, in turn
@@ -59,8 +56,10 @@ schedule reduce_radix_k(const problem& p, rank me) {
     std::uint32_t stride = 1;
     for (std::size_t round = 0; round < radix.size(); ++round) {
         const std::uint32_t k = radix[round];
-        const std::uint32_t digit = self / stride % k;
-        const auto peer = [&](std::uint32_t d) { return rank_of(self - digit * stride + d * stride); };
+        const std::uint32_t digit = chunk_of(me) / stride % k;
+        const auto peer = [&](std::uint32_t d) {
+            return rank(static_cast<std::int32_t>(chunk_of(me) - digit * stride + d * stride));
+        };
         const auto piece = [&](std::uint32_t d) { return value.sub(value.count / k * d, value.count / k); };
         const slice own = piece(digit);
         const slice right =
@@ -68,12 +67,12 @@ schedule reduce_radix_k(const problem& p, rank me) {
         // Operands come in falling order, first those on the left, then those on the right. Each side is combined as it
         // comes: then only left operands come to what is there already.
         const std::uint32_t lefts = p.commutative ? 0 : digit;
-        for (std::uint32_t t = 1; t < k; ++t) {
-            b.send(peer((digit + t) % k), piece((digit + t) % k));
-            const slice side = t > lefts ? right : nested_scratch(b, left_side, own);
-            const bool first = t == 1 || t == lefts + 1;
+        for (std::uint32_t i = 1; i < k; ++i) {
+            b.send(peer((digit + i) % k), piece((digit + i) % k));
+            const slice side = i > lefts ? right : nested_scratch(b, left_side, own);
+            const bool first = i == 1 || i == lefts + 1;
             const slice received = first ? side : nested_scratch(b, operand, own);
-            b.recv(peer((digit + k - t) % k), received);
+            b.recv(peer((digit + k - i) % k), received);
             if (!first) b.combine(received, side);
         }
         if (lefts + 1 < k)
@@ -84,10 +83,9 @@ schedule reduce_radix_k(const problem& p, rank me) {
         value = right;
         stride *= k;
     }
-    if (ranks == 1) b.copy(value, home);
+    if (p.ranks == 1) b.copy(value, home);
     const std::vector<std::uint32_t> backwards(radix.rbegin(), radix.rend());
-    gather_parts(
-        b, place, [&](std::uint32_t position) { return rank_of(reversed(position, backwards)); }, home);
+    gather_up(b, t, home, [&](rank position) { return reversed(position, backwards); });
     return std::move(b).finish();
 }
 
