@@ -9,6 +9,8 @@
 #include "dissemination.hpp"
 #include "rubato/algorithm.hpp"
 
+#include <algorithm>
+
 namespace rubato {
 
 schedule disseminating_allreduce(const problem& p, rank me, std::int32_t ways) {
