@@ -28,6 +28,9 @@ constexpr std::uint16_t operator|(std::uint16_t a, need b) {
     return static_cast<std::uint16_t>(a | static_cast<std::uint16_t>(b));
 }
 
+/// The ways of an n-way dissemination that is given no radix.
+inline constexpr std::int32_t default_ways = 2;
+
 struct algorithm {
     std::string_view id;  ///< "collective/name"
     collective what;

@@ -61,18 +61,22 @@ public:
     schedule finish() &&;
 
 private:
-    struct place {
+    /// Who touched the blocks of a run last.
+    struct access {
         std::int32_t writer = -1;
-        std::vector<step_id> readers{};
+        std::vector<step_id> readers{};  // since then
     };
+    /// Runs of blocks by their first one; each ends where the next begins.
+    using history = std::map<block, access>;
 
     step_id add(step s, std::initializer_list<step_id> after);
     std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
-    place& at(buffer b, block i);
+    history& history_of(buffer b) { return histories_[static_cast<std::size_t>(b)]; }
+    static history::iterator cut(history& h, block at);
 
     schedule result_;
     std::size_t blocks_[3] = {};
-    std::vector<place> places_[3];  // as far as blocks were used: a leaf of a scatter pays nothing for the root's input
+    history histories_[3] = {{{0, {}}}, {{0, {}}}, {{0, {}}}};
     std::vector<step_id> waits_{};  // of the step being added
     step_id fenced_ = 0;            // steps before this are behind the last fence
     std::vector<step_id> fence_{};  // the steps that the last fence waits for

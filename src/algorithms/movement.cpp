@@ -37,6 +37,18 @@ void scatter_down(builder& b, const tree& t, slice data) {
     for (std::size_t i = 0; i < t.children.size(); ++i) b.send(t.children[i], pieces(data, t.covers, t.branches[i]));
 }
 
+slice gather_room(builder& b, const tree& t) {
+    if (!t.parent) return b.output();
+    return b.scratch(static_cast<block>(t.covers.low), static_cast<std::uint32_t>(t.covers.size()));
+}
+
+void gather_up(builder& b, const tree& t, slice data, const std::function<rank(rank)>& rank_at) {
+    // The smaller a subtree, the sooner it is done.
+    for (std::size_t i = t.children.size(); i-- > 0;)
+        b.recv(rank_at(t.children[i]), pieces(data, t.covers, t.branches[i]));
+    if (t.parent) b.send(rank_at(*t.parent), data);
+}
+
 void pass_around(builder& b, rank me, std::int32_t ranks, slice own, slice all, interval mine, interval theirs) {
     const rank next = around(me, 1, ranks);
     const rank previous = around(me, -1, ranks);

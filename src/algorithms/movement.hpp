@@ -6,6 +6,8 @@
 
 #include "tree.hpp"
 
+#include <functional>
+
 namespace rubato {
 
 constexpr std::uint32_t chunk_of(rank r) { return static_cast<std::uint32_t>(r.value); }
@@ -23,6 +25,11 @@ void unpack(builder& b, slice line, const std::vector<slice>& places);
 
 /// Appends a scatter down the tree; `data` has one piece for each rank of the subtree.
 void scatter_down(builder& b, const tree& t, slice data);
+/// Room for what passes through a rank when a vector is gathered that is cut into a block for each position of the
+/// tree: the output at the root, else scratch.
+slice gather_room(builder& b, const tree& t);
+/// Appends a gather up the tree. The tree is over positions, and `rank_at` tells who is at one.
+void gather_up(builder& b, const tree& t, slice data, const std::function<rank(rank)>& rank_at);
 
 /// Appends an allgather in which all pieces go around the ring. `own` is this rank's piece, `all` has room for the
 /// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next one have already, at least their

@@ -89,10 +89,10 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
     if (a.has(even_ranks) && p.ranks % 2 != 0 && p.ranks != 1)
         return fmt::format("it needs an even number of ranks, and there are {}", p.ranks);
     if (a.has(idempotent_or_power)) {
-        const std::int32_t base = p.radix_or(1) + 1;
+        const std::int64_t base = std::int64_t{a.takes_radix ? p.radix_or(default_ways) : 1} + 1;
         if (!p.idempotent && !is_power_of(p.ranks, base))
             return fmt::format(
-                "with {} ways it counts some ranks twice, so it needs an operator with x*x = x "
+                "with {} way(s) it counts some ranks twice, so it needs an operator with x*x = x "
                 "(min, max, and, or), or a power of {} of ranks, and there are {}",
                 base - 1, base, p.ranks);
     }

@@ -1,5 +1,7 @@
 #include "tree.hpp"
 
+#include "partial.hpp"
+
 #include <algorithm>
 
 namespace rubato {
@@ -126,40 +128,39 @@ tree two_sided_chain(std::int32_t ranks, rank root, rank me) {
     return t;
 }
 
-void bcast_down(builder& b, const tree& t) {
+void bcast_down(builder& b, const tree& t, buffer root_data) {
     for (std::uint32_t s = 0; s < b.parts(); ++s) {
-        const slice part = (t.parent ? b.output() : b.input()).sub(s);
+        const slice part = (t.parent || root_data == buffer::output ? b.output() : b.input()).sub(s);
         if (t.parent) b.recv(*t.parent, part);
         for (const rank child : t.children) b.send(child, part);
     }
 }
 
 void reduce_up(builder& b, const problem& p, rank me, const tree& t) {
-    // A few slots, used in turn: enough to receive ahead, few enough not to hold a vector per child.
-    const auto incoming = static_cast<std::uint32_t>(t.children.size()) * b.parts();
-    std::vector<slice> slots(std::min(incoming, 4U));
-    for (slice& s : slots) s = b.scratch(0, 1);
-    std::size_t used = 0;
-
+    slot_ring slots(b);
+    const auto on_right = [&](rank child) { return p.commutative || child > me; };
     for (std::uint32_t s = 0; s < b.parts(); ++s) {
         slice sum = b.input().sub(s);
-        for (auto at = t.children.rbegin(); at != t.children.rend(); ++at) {
-            const rank child = *at;
-            slice slot = slots[used++ % slots.size()].holding(s, 1);
-            const bool at_end = !t.parent && child == t.children.front();
-            if (p.commutative || child > me) {
-                if (at_end && sum.where != buffer::output) slot = b.output().sub(s);
-                b.recv(child, slot);
-                b.combine(sum, slot);
-                sum = slot;
-            } else {  // the child is the left operand: the sum stays where it is, but not in the input
+        // A right operand moves the sum to where it was received. The root's last move is into its output.
+        auto moves = std::ranges::count_if(t.children, on_right);
+        const auto next_place = [&] { return !t.parent && moves == 0 ? b.output().sub(s) : slots.take(s, sum); };
+        for (auto from = t.children.rbegin(); from != t.children.rend(); ++from) {
+            const rank child = *from;
+            if (on_right(child)) {
+                --moves;
+                const slice received = next_place();
+                b.recv(child, received);
+                b.combine(sum, received);
+                sum = received;
+            } else {
                 if (sum.where == buffer::input) {
-                    const slice own = t.parent ? slots[used++ % slots.size()].holding(s, 1) : b.output().sub(s);
+                    const slice own = next_place();
                     b.copy(sum, own);
                     sum = own;
                 }
-                b.recv(child, slot);
-                b.combine(slot, sum);
+                const slice received = slots.take(s, sum);
+                b.recv(child, received);
+                b.combine(received, sum);
             }
         }
         if (t.parent)

@@ -47,8 +47,8 @@ tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.
 tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 
-/// Appends a broadcast down the tree, one part after the other. The root's data is its input.
-void bcast_down(builder& b, const tree& t);
+/// Appends a broadcast down the tree, one part after the other. The root's data is its input, unless said otherwise.
+void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 /// Appends a reduction up the tree, one part after the other. The root's result is its output.
 void reduce_up(builder& b, const problem& p, rank me, const tree& t);
 

@@ -89,10 +89,11 @@ void builder::fence() {
     fenced_ = now;
 }
 
-builder::place& builder::at(buffer b, block i) {
-    std::vector<place>& places = places_[static_cast<std::size_t>(b)];
-    if (i >= places.size()) places.resize(i + std::size_t{1});
-    return places[i];
+/// Makes a run begin at a block.
+builder::history::iterator builder::cut(history& h, block at) {
+    const auto after = h.upper_bound(at);
+    const auto holding = std::prev(after);
+    return holding->first == at ? holding : h.emplace_hint(after, at, holding->second);
 }
 
 builder::step_id builder::add(step s, std::initializer_list<step_id> after) {
@@ -103,18 +104,27 @@ builder::step_id builder::add(step s, std::initializer_list<step_id> after) {
     waits_.insert(waits_.end(), fence_.begin(), fence_.end());
     const bool reads_target = s.kind == step_kind::combine;
 
-    for (std::uint32_t i = 0; s.reads() && i < s.count; ++i) {
-        place& p = at(s.from, s.source + i);
-        if (p.writer >= 0) waits_.push_back(static_cast<step_id>(p.writer));
-        p.readers.push_back(id);
+    if (s.reads() && s.from != buffer::input) {  // nobody writes the input
+        history& h = history_of(s.from);
+        const auto first = cut(h, s.source);
+        const auto end = cut(h, s.source + s.count);
+        for (auto run = first; run != end; ++run) {
+            if (run->second.writer >= 0) waits_.push_back(static_cast<step_id>(run->second.writer));
+            run->second.readers.push_back(id);
+        }
     }
-    for (std::uint32_t i = 0; s.writes() && i < s.count; ++i) {
-        place& p = at(s.to, s.target + i);
-        // Readers since the last write already waited for that write.
-        if (p.writer >= 0 && (p.readers.empty() || reads_target)) waits_.push_back(static_cast<step_id>(p.writer));
-        waits_.insert(waits_.end(), p.readers.begin(), p.readers.end());
-        p.writer = static_cast<std::int32_t>(id);
-        p.readers.clear();
+    if (s.writes()) {
+        history& h = history_of(s.to);
+        const auto first = cut(h, s.target);
+        const auto end = cut(h, s.target + s.count);
+        for (auto run = first; run != end; ++run) {
+            const auto& [writer, readers] = run->second;
+            // Readers since the last write already waited for that write.
+            if (writer >= 0 && (readers.empty() || reads_target)) waits_.push_back(static_cast<step_id>(writer));
+            waits_.insert(waits_.end(), readers.begin(), readers.end());
+        }
+        first->second = {static_cast<std::int32_t>(id), {}};
+        h.erase(std::next(first), end);
     }
     std::sort(waits_.begin(), waits_.end());
     waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());

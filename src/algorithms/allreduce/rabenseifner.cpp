@@ -1,0 +1,28 @@
+// Rabenseifner's algorithm. A reduce-scatter by recursive halving, then an allgather by recursive doubling on the same
+// paths backwards.
+//
+// Cost: 2 n alpha + (P-1)/P m (2 beta + gamma), n = log2 P.
+// Rank counts: any. Beyond the largest power of two, pairs of neighbours first exchange halves and combine them, one
+// hands its half to the other, and gets the result from it in the end: 3 alpha + 2 m beta + m/2 gamma more.
+// The order of operands is kept.
+// Source: Rabenseifner 2004.
+#include "../butterfly.hpp"
+
+namespace rubato {
+
+schedule allreduce_rabenseifner(const problem& p, rank me) {
+    const folding fold(p.ranks);
+    const halving parts{p, fold, me};
+    builder b(p, me, fold.size);
+    const auto mate = fold.mate(me);
+    if (const auto result = parts.reduce_scatter(b, b.input(), b.output())) {
+        b.copy(*result, parts.at(b.output(), parts.position(me)));
+        parts.allgather(b, b.output());
+        if (mate) b.send(*mate, b.output());
+    } else {
+        b.recv(*mate, b.output());
+    }
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

@@ -1,0 +1,45 @@
+#include "partial.hpp"
+
+namespace rubato {
+
+slice nested_scratch(builder& b, std::optional<slice>& whole, slice like) {
+    if (!whole) whole = b.scratch(like.shape, like.count);
+    return part(*whole, like.shape, like.count);
+}
+
+slice slot_ring::take(block shape, slice keep) {
+    if (slots_.size() < 4) {
+        slots_.push_back(b_.scratch(0, 1));
+        return slots_.back().holding(shape, 1);
+    }
+    const auto next = [this] { return slots_[taken_++ % slots_.size()]; };
+    slice slot = next();
+    if (keep.where == buffer::scratch && keep.first == slot.first) slot = next();
+    return slot.holding(shape, 1);
+}
+
+void partial::absorb(rank from, bool on_right) {
+    const slice at_home = part(home_, value_.shape, value_.count);
+    if (commutative_) on_right = value_.where == buffer::input;
+    if (value_.where == buffer::input && !on_right) {
+        b_.copy(value_, at_home);
+        value_ = at_home;
+        at_home_ = true;
+    }
+    const slice received = at_home_ ? nested_scratch(b_, away_, value_) : at_home;
+    b_.recv(from, received);
+    if (on_right) {
+        b_.combine(value_, received);
+        value_ = received;
+        at_home_ = !at_home_;
+    } else {
+        b_.combine(received, value_);
+    }
+}
+
+partial partial_vector(builder& b, bool commutative, int moves) {
+    if (moves % 2 == 0) return {b, commutative, b.input(), b.output()};
+    return {b, commutative, b.input(), b.scratch_chunks(), b.output()};
+}
+
+}  // namespace rubato

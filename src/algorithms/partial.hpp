@@ -1,0 +1,59 @@
+// Partial results of a reduction: where they lie, and how the next operand is taken in without needless copies.
+#pragma once
+
+#include "rubato/builder.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace rubato {
+
+/// The blocks of shape [first, first + n) of a slice that holds them.
+inline slice part(slice whole, block first, std::uint32_t n) { return whole.sub(first - whole.shape, n); }
+
+/// A scratch place for blocks of the shape of `like`. It is made when first asked for, then asked for parts of it.
+slice nested_scratch(builder& b, std::optional<slice>& whole, slice like);
+
+/// Four scratch places of one block, used in turn: enough to receive ahead, without a place for every operand.
+/// Made when first asked for.
+class slot_ring {
+public:
+    explicit slot_ring(builder& b) : b_(b) {}
+
+    /// The next place, for block `shape`; never the one that `keep` lies in.
+    slice take(block shape, slice keep);
+
+private:
+    builder& b_;
+    std::vector<slice> slots_{};
+    std::size_t taken_ = 0;
+};
+
+/// What a rank has combined so far. It starts as the rank's input, which is only read, and then lies in `home`.
+/// Later right operands move it to where they are received, to `away` and back; left operands leave it where it is.
+class partial {
+public:
+    /// Without `away`, that place is made when needed, as large as the value is then. Neither place needs to hold
+    /// more than the blocks that are combined in it. A value that is not in the input must be in `home`.
+    partial(builder& b, bool commutative, slice value, slice home, std::optional<slice> away = {})
+        : b_(b), commutative_(commutative), value_(value), home_(home), away_(away) {}
+
+    slice value() const { return value_; }
+    void narrow(block first, std::uint32_t n) { value_ = part(value_, first, n); }
+    /// Receives an operand as large as the value and combines. If the operator commutes, the side is chosen so that
+    /// nothing is copied and the value stays where it is.
+    void absorb(rank from, bool on_right);
+
+private:
+    builder& b_;
+    bool commutative_;
+    slice value_;
+    slice home_;
+    std::optional<slice> away_;
+    bool at_home_ = value_.where != buffer::input;
+};
+
+/// The whole input of a rank, such that the value is in the output after its first operand and `moves` right ones.
+partial partial_vector(builder& b, bool commutative, int moves);
+
+}  // namespace rubato

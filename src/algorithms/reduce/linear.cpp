@@ -1,0 +1,24 @@
+// Linear: everybody sends to the root, which combines what comes.
+//
+// Cost: (P-1) (alpha + m beta + m gamma).
+// Rank counts: any. The root takes nearer ranks first, so the order of operands is kept.
+// Source: Hoefler & Moor 2014, 3.1.1 (flat tree).
+#include "../tree.hpp"
+
+namespace rubato {
+
+schedule reduce_linear(const problem& p, rank me) {
+    tree t;
+    if (me != p.root) {
+        t.parent = p.root;
+    } else {
+        for (std::int32_t distance = p.ranks - 1; distance > 0; --distance)
+            for (const std::int32_t r : {me.value - distance, me.value + distance})
+                if (r >= 0 && r < p.ranks) t.children.emplace_back(r);
+    }
+    builder b(p, me, 1);
+    reduce_up(b, p, me, t);
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

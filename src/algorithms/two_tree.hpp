@@ -1,0 +1,40 @@
+// Two binary trees over all ranks but the root, such that a rank that passes data on in one is a leaf of the other.
+// Each tree carries every other segment, so every rank sends and receives about as much as the vector.
+//
+// Counted from the root on, ranks are nodes 1, 2, ... A subtree is an interval of nodes and its top lies between those
+// of its children, so with the lowest or highest rank as root the order of operands is kept. One tree is the other one
+// mirrored; if the number of nodes is odd, the last one is a leaf of the first tree and the top of the second.
+//
+// Edges have two colours, such that no rank sends, or receives, twice in one colour. In lock step, edges of one colour
+// are used at even times and those of the other at odd times: nobody ever does two things at once.
+// Source: Sanders, Speck, Traeff 2009.
+#pragma once
+
+#include "rubato/builder.hpp"
+
+#include <vector>
+
+namespace rubato {
+
+/// An edge at this rank. It carries the segments 0, 2, 4, ... of tree 0 or 1, 3, 5, ... of tree 1.
+struct two_tree_edge {
+    rank peer;
+    std::int32_t tree;
+    bool up;            ///< to the parent
+    std::int32_t time;  ///< when a broadcast in lock step uses it first, then at every other time
+};
+
+/// All edges of a rank.
+std::vector<two_tree_edge> two_tree_edges(std::int32_t ranks, rank root, rank me);
+
+/// A message over one of the edges.
+struct two_tree_message {
+    two_tree_edge edge;
+    std::uint32_t segment;
+};
+
+/// All messages of these edges in the order of time, which runs backwards along the edges for a reduction.
+std::vector<two_tree_message> in_lock_step(const std::vector<two_tree_edge>& edges, std::uint32_t segments,
+                                           bool reduction);
+
+}  // namespace rubato

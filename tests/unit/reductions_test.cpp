@@ -1,0 +1,323 @@
+// Every algorithm that combines: proven for many shapes of the problem, and its messages and rounds counted against the
+// formulas of the literature.
+#include "rubato/verify.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace rubato {
+namespace {
+
+std::string text(const algorithm& a, const problem& p) {
+    return fmt::format("{}: {} ranks, root {}, {} segments, radix [{}]{}{}", a.id, p.ranks, p.root.value, p.segments,
+                       fmt::join(p.radix, ","), p.commutative ? "" : ", ordered", p.idempotent ? ", idempotent" : "");
+}
+
+problem make_problem(const algorithm& a, std::int32_t ranks, std::int32_t root = 0) {
+    problem p;
+    p.what = a.what;
+    p.ranks = ranks;
+    p.root = rank(root);
+    return p;
+}
+
+std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks) {
+    if (!traits(a.what).rooted) return {0};
+    if (ranks > 12) return ranks > 33 ? std::vector{0, ranks / 2 + 1} : std::vector{0, 1, ranks / 2, ranks - 1};
+    std::vector<std::int32_t> all;
+    for (std::int32_t r = 0; r < ranks; ++r) all.push_back(r);
+    return all;
+}
+
+std::vector<std::uint32_t> segment_counts(const algorithm& a, std::int32_t ranks) {
+    if (!a.segmented) return {1};
+    return ranks > 33 ? std::vector<std::uint32_t>{3} : std::vector<std::uint32_t>{1, 2, 3, 8};
+}
+
+std::vector<std::vector<std::int32_t>> radices(const algorithm& a, std::int32_t ranks) {
+    if (!a.takes_radix) return {{}};
+    if (!a.has(need::radix_product)) {
+        std::vector<std::vector<std::int32_t>> all{{}, {2}, {3}, {5}, {200}};
+        if (a.has(need::idempotent_or_power)) all.push_back({1});
+        return all;
+    }
+    std::vector<std::vector<std::int32_t>> all{{}, {ranks}, {1, ranks, 1}};
+    for (const std::int32_t k : {2, 3, 4})
+        if (ranks % k == 0) all.insert(all.end(), {{k, ranks / k}, {ranks / k, k}});
+    if (ranks % 8 == 0) all.push_back({2, ranks / 8, 2, 2});
+    return all;
+}
+
+/// Calls f for every problem of the sweep that meets the algorithm's needs.
+template <class F>
+void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
+    for (const std::int32_t root : roots(a, ranks)) {
+        problem p = make_problem(a, ranks, root);
+        for (const std::uint32_t segments : segment_counts(a, ranks)) {
+            p.segments = segments;
+            for (const auto& radix : radices(a, ranks)) {
+                p.radix = radix;
+                for (const bool commutative : {true, false}) {
+                    p.commutative = commutative;
+                    for (const bool idempotent : {false, true}) {
+                        p.idempotent = idempotent;
+                        if (idempotent && !a.has(need::idempotent_or_power)) continue;
+                        if (!unmet_need(a, p)) f(p);
+                    }
+                }
+            }
+        }
+    }
+}
+
+class reductions : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(reductions, are_proven) {
+    const algorithm& a = find_algorithm(GetParam());
+    std::vector<std::int32_t> counts{63, 64, 65, 128};
+    for (std::int32_t ranks = 1; ranks <= 33; ++ranks) counts.push_back(ranks);
+    int problems = 0;
+    for (const std::int32_t ranks : counts) {
+        for_each_problem(a, ranks, [&](const problem& p) {
+            ++problems;
+            if (HasFatalFailure()) return;
+            const auto findings = verify(p, build_all(a, p));
+            ASSERT_TRUE(findings.empty()) << text(a, p) << ": " << findings.front();
+        });
+    }
+    EXPECT_GE(problems, static_cast<int>(counts.size()));
+}
+
+/// MPI gives only the root an output to reduce into.
+TEST_P(reductions, use_the_output_of_the_root_alone) {
+    const algorithm& a = find_algorithm(GetParam());
+    if (!traits(a.what).rooted) return;
+    for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
+        for_each_problem(a, ranks, [&](const problem& p) {
+            for (std::int32_t r = 0; r < ranks; ++r) {
+                if (r == p.root.value) continue;
+                for (const step& s : build_one(a, p, rank(r)).steps)
+                    ASSERT_FALSE((s.reads() && s.from == buffer::output) || (s.writes() && s.to == buffer::output))
+                        << text(a, p) << ", rank " << r << ": " << to_string(s);
+            }
+        });
+    }
+}
+
+/// Operands can always be received where the result is to be, if their order does not matter.
+TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
+    const algorithm& a = find_algorithm(GetParam());
+    if (a.what == collective::exscan) return;  // what a rank passes on is not its result, and needs a place of its own
+    // The keeper of a folded pair halves down to two chunks, and its output holds one.
+    const bool folds_chunks = a.id == "reduce_scatter_block/halving";
+    for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
+        if (folds_chunks && !is_power_of_two(ranks)) continue;
+        for_each_problem(a, ranks, [&](const problem& p) {
+            if (!p.commutative) return;
+            for (std::int32_t r = 0; r < ranks; ++r) {
+                // Nobody comes before the first rank of a scan, so its result is its input.
+                if (p.what == collective::scan && r == 0) continue;
+                for (const step& s : build_one(a, p, rank(r)).steps)
+                    ASSERT_NE(s.kind, step_kind::copy) << text(a, p) << ", rank " << r << ": " << to_string(s);
+            }
+        });
+    }
+}
+
+std::vector<std::string_view> reducing() {
+    std::vector<std::string_view> ids;
+    for (const algorithm& a : algorithms())
+        if (traits(a.what).reduces) ids.push_back(a.id);
+    return ids;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, reductions, testing::ValuesIn(reducing()), [](const auto& test) {
+    std::string name(test.param);
+    std::ranges::replace(name, '/', '_');
+    return name;
+});
+
+struct traffic {
+    std::int64_t rounds = 0;
+    std::int64_t messages = 0;
+};
+
+/// Runs the schedules in lock step: a message takes one round, local steps none, and every rank sends its messages in
+/// its order, one in a round, and receives them so.
+traffic run(std::span<const schedule> all) {
+    struct state {
+        std::vector<std::int64_t> ends;
+        std::int64_t sent = 0, received = 0;  // when the last one ended
+        std::size_t next = 0;
+    };
+    std::vector<state> states(all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) states[r].ends.resize(all[r].steps.size(), -1);
+    std::map<std::tuple<std::int32_t, std::int32_t, std::uint32_t>, std::pair<std::int32_t, std::size_t>> open;
+    traffic t;
+    const auto ready = [&](std::size_t r, std::size_t i) {
+        std::int64_t when = 0;
+        for (const std::uint32_t d : all[r].dependencies_of(i)) {
+            if (states[r].ends[d] < 0) return std::int64_t{-1};
+            when = std::max(when, states[r].ends[d]);
+        }
+        return when;
+    };
+    // Steps are looked at in their order; one that has to wait for a partner is met again when the partner gets there.
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (std::size_t r = 0; r < all.size(); ++r) {
+            state& mine = states[r];
+            while (mine.next < all[r].steps.size() && mine.ends[mine.next] >= 0) ++mine.next;
+            bool sends_open = true, receives_open = true;
+            for (std::size_t i = mine.next; i < all[r].steps.size(); ++i) {
+                const step& s = all[r].steps[i];
+                if (mine.ends[i] >= 0) continue;
+                const std::int64_t when = ready(r, i);
+                if (!s.is_message()) {
+                    if (when < 0) break;
+                    mine.ends[i] = when;
+                    moved = true;
+                    continue;
+                }
+                bool& port_open = s.kind == step_kind::send ? sends_open : receives_open;
+                if (!port_open) continue;
+                port_open = false;
+                if (when < 0) continue;
+                const auto me = static_cast<std::int32_t>(r);
+                const bool sends = s.kind == step_kind::send;
+                const std::tuple id{sends ? me : s.peer, sends ? s.peer : me, s.message};
+                const auto [partner, first] = open.try_emplace(id, me, i);
+                if (first || partner->second.first == me) continue;
+                const auto other = static_cast<std::size_t>(s.peer);
+                const std::size_t there = partner->second.second;
+                state& sender = states[sends ? r : other];
+                state& receiver = states[sends ? other : r];
+                const std::int64_t end = 1 + std::max({when, ready(other, there), sender.sent, receiver.received});
+                mine.ends[i] = states[other].ends[there] = sender.sent = receiver.received = end;
+                t.rounds = std::max(t.rounds, end);
+                ++t.messages;
+                port_open = moved = true;
+            }
+        }
+    }
+    for (const state& s : states)
+        for (const std::int64_t end : s.ends) EXPECT_GE(end, 0) << "not all steps have run";
+    return t;
+}
+
+traffic run(std::string_view id, std::int32_t ranks, std::uint32_t segments = 1, std::int32_t root = 0,
+            std::vector<std::int32_t> radix = {}) {
+    const algorithm& a = find_algorithm(id);
+    problem p = make_problem(a, ranks, root);
+    p.segments = segments;
+    p.radix = std::move(radix);
+    return run(build_all(a, p));
+}
+
+void expect(const traffic& have, std::int64_t rounds, std::int64_t messages, std::string_view id, std::int64_t ranks) {
+    EXPECT_EQ(have.rounds, rounds) << id << " on " << ranks << " ranks";
+    EXPECT_EQ(have.messages, messages) << id << " on " << ranks << " ranks";
+}
+
+TEST(reduction_costs, follow_the_formulas_for_powers_of_two) {
+    for (std::int32_t n = 1; n <= 6; ++n) {
+        const std::int32_t P = 1 << n;
+        const auto check = [P](std::string_view id, std::int64_t rounds, std::int64_t messages) {
+            expect(run(id, P), rounds, messages, id, P);
+        };
+        check("reduce/binomial", n, P - 1);
+        check("reduce/linear", P - 1, P - 1);
+        check("reduce/chain", P - 1, P - 1);
+        check("reduce/butterfly", 2 * n, P * n + P - 1);
+        check("reduce/ring", P - 1 + n, P * (P - 1) + P - 1);
+        check("allreduce/recursive_doubling", n, P * n);
+        check("allreduce/dissemination", n, P * n);
+        check("allreduce/ring", 2 * (P - 1), 2 * P * (P - 1));
+        check("allreduce/rabenseifner", 2 * n, 2 * P * n);
+        check("allreduce/reduce_bcast", 2 * n, 2 * (P - 1));
+        check("reduce_scatter_block/ring", P - 1, P * (P - 1));
+        check("reduce_scatter_block/halving", n, P * n);
+        check("scan/recursive_doubling", n, P * n - (P - 1));
+        check("exscan/recursive_doubling", n, P * n - (P - 1));
+    }
+}
+
+TEST(reduction_costs, hold_for_every_root) {
+    for (std::int32_t root = 0; root < 16; ++root) {
+        EXPECT_EQ(run("reduce/binomial", 16, 1, root).rounds, 4) << root;
+        EXPECT_EQ(run("reduce/butterfly", 16, 1, root).rounds, 8) << root;
+        EXPECT_EQ(run("reduce/ring", 16, 1, root).rounds, 19) << root;
+    }
+}
+
+TEST(reduction_costs, of_a_chain_are_ranks_and_segments) {
+    for (const std::int32_t P : {2, 3, 8, 13})
+        for (const std::int64_t N : {1, 2, 5, 16})
+            expect(run("reduce/chain", P, static_cast<std::uint32_t>(N), P / 2), P - 2 + N, (P - 1) * N, "reduce/chain",
+                   P);
+}
+
+TEST(reduction_costs, of_radix_k_add_up_its_factors) {
+    const auto check = [](std::vector<std::int32_t> radix, std::int32_t P, std::int64_t rounds) {
+        std::int64_t per_rank = 0;
+        for (const std::int32_t k : radix) per_rank += k - 1;
+        expect(run("reduce/radix_k", P, 1, P - 1, radix), rounds, P * per_rank + P - 1, "reduce/radix_k", P);
+    };
+    check({4, 4, 8}, 128, 3 + 3 + 7 + 7);
+    check({2, 2, 2, 2}, 16, 4 + 4);
+    check({16}, 16, 15 + 4);
+    check({2, 3, 4}, 24, 1 + 2 + 3 + 5);
+}
+
+TEST(reduction_costs, of_n_way_dissemination) {
+    for (const std::int32_t ways : {1, 2, 3}) {
+        const std::int32_t P = (ways + 1) * (ways + 1) * (ways + 1);
+        expect(run("allreduce/n_way_dissemination", P, 1, 0, {ways}), 3 * ways, P * 3 * ways, "n-way", P);
+    }
+}
+
+TEST(reduction_costs, of_two_trees_are_segments_and_twice_the_depth) {
+    for (const std::string_view id : {"bcast/two_tree", "reduce/two_tree"}) {
+        for (std::int32_t P = 2; P <= 70; ++P) {
+            for (const std::int64_t N : {2, 9, 40}) {
+                const traffic t = run(id, P, static_cast<std::uint32_t>(N), P / 3);
+                EXPECT_EQ(t.messages, (P - 1) * N);
+                // If the segments are odd in number, the last one makes a pair with none.
+                EXPECT_LE(t.rounds, N + N % 2 + 2 * ceil_log2(P) - 1)
+                    << id << " on " << P << " ranks, " << N << " segments";
+            }
+        }
+    }
+}
+
+TEST(reduction_needs, know_the_ways_of_a_dissemination) {
+    const algorithm& one_way = find_algorithm("allreduce/dissemination");
+    const algorithm& n_way = find_algorithm("allreduce/n_way_dissemination");
+    problem p = make_problem(n_way, 9);
+    EXPECT_FALSE(unmet_need(n_way, p));
+    EXPECT_TRUE(unmet_need(one_way, p));
+    p.radix = {3};
+    EXPECT_TRUE(unmet_need(n_way, p));
+    p.ranks = 16;
+    EXPECT_FALSE(unmet_need(n_way, p));
+    p.radix = {2};
+    EXPECT_TRUE(unmet_need(n_way, p));
+    EXPECT_FALSE(unmet_need(one_way, p));
+    p.idempotent = true;
+    EXPECT_FALSE(unmet_need(n_way, p));
+}
+
+TEST(reduction_needs, refuse_a_k_nomial_tree_of_degree_one) {
+    const algorithm& a = find_algorithm("reduce/knomial");
+    problem p = make_problem(a, 4);
+    p.radix = {1};
+    EXPECT_THROW(build_all(a, p), error);
+}
+
+}  // namespace
+}  // namespace rubato
