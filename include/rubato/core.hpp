@@ -30,6 +30,11 @@ using block = std::uint32_t;
 /// All time is integer nanoseconds, so that every rank on every machine computes the same.
 using time_ns = std::chrono::nanoseconds;
 
+struct span_ns {
+    time_ns begin{};
+    time_ns end{};
+};
+
 /// Wrong input. Its message names the problem, the reason and the way out, on one line.
 class RUBATO_API error : public std::runtime_error {
 public:

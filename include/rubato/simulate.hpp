@@ -9,11 +9,6 @@
 
 namespace rubato {
 
-struct span_ns {
-    time_ns begin{};
-    time_ns end{};
-};
-
 struct simulation {
     std::vector<time_ns> exits{};               ///< when each rank has done its last step, never before its arrival
     std::vector<std::vector<span_ns>> steps{};  ///< when each step of each rank ran, if asked for

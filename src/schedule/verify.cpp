@@ -120,6 +120,9 @@ private:
                 say_step(r, i, "there is no such peer");
             if (!t.is_message() && t.count == 0) say_step(r, i, "it moves nothing");
             if (t.kind == step_kind::combine && !t_.reduces) say_step(r, i, "a {} combines nothing", t_.name);
+            if (!t.is_message() && t.from == t.to && t.source < std::size_t{t.target} + t.count &&
+                t.target < std::size_t{t.source} + t.count)
+                say_step(r, i, "its source and its target overlap");
             if (t.writes() && t.to == buffer::input) say_step(r, i, "the input is not to be written");
             const buffer shape_of = t.kind == step_kind::send ? t.from : t.to;
             if (t.reads()) check_place(r, i, t.from, t.source, shape_of);

@@ -1,7 +1,7 @@
 // What the simulators of all models share.
 #pragma once
 
-#include "program.hpp"
+#include "../schedule/program.hpp"
 #include "rubato/model.hpp"
 
 namespace rubato {

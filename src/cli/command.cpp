@@ -1,0 +1,94 @@
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace rubato::cli {
+
+std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low,
+                                     std::int32_t high) {
+    std::vector<std::int32_t> numbers;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        numbers.push_back(static_cast<std::int32_t>(parse_integer(text.substr(0, comma), what, low, high)));
+        if (comma == std::string_view::npos) return numbers;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
+                 std::int32_t low, std::int32_t high, const std::string& help) {
+    app.add_option_function<std::string>(
+           flags,
+           [&value, what, low, high](const std::string& text) {
+               value = static_cast<std::int32_t>(parse_integer(text, what, low, high));
+           },
+           help)
+        ->type_name("N");
+}
+
+void problem_options::add_to(CLI::App& app) {
+    add_integer(app, "-p,--ranks", ranks, "number of ranks", 1, 1 << 20, "how many ranks");
+    app.get_option("--ranks")->required();
+    add_integer(app, "--root", root, "rank", 0, (1 << 20) - 1,
+                "the root, of collectives that have one; 0 unless given");
+    add_integer(app, "-s,--segments", segments, "number of segments", 1, 1 << 20,
+                "into how many pieces a segmenting algorithm cuts the vector");
+    app.add_option_function<std::string>(
+           "--radix", [this](const std::string& text) { radix = parse_list(text, "radix", 1, 1 << 20); },
+           "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
+        ->type_name("K[,K...]");
+    app.add_option("--arrivals", arrivals, "when ranks arrive, for instance single:rank=3,delay=5ms")
+        ->type_name("PATTERN");
+    app.add_flag("--noncommutative", noncommutative, "the operator does not commute");
+    app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max have");
+}
+
+problem problem_options::make(collective what) const {
+    problem p;
+    p.what = what;
+    p.ranks = ranks;
+    p.root = rank(root);
+    p.segments = static_cast<std::uint32_t>(std::max(segments, 1));
+    p.radix = radix;
+    p.commutative = !noncommutative;
+    p.idempotent = idempotent;
+    check(p);
+    return p;
+}
+
+std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+    std::vector<std::size_t> widths(right.size(), 0);
+    for (const auto& row : rows)
+        for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    std::string out;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t c = 0; c < row.size(); ++c)
+            line += right[c] ? fmt::format("{:>{}}  ", row[c], widths[c]) : fmt::format("{:<{}}  ", row[c], widths[c]);
+        line.erase(line.find_last_not_of(' ') + 1);
+        out += line + '\n';
+    }
+    return out;
+}
+
+void write_out(std::string_view text, const std::string& file) {
+    const auto fail = [](const std::string& where) {
+        throw error(fmt::format("cannot write {}", where), std::strerror(errno), "write to another place");
+    };
+    if (file.empty()) {
+        if ((std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) &&
+            errno != EPIPE)
+            fail("standard output");
+        return;
+    }
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::fopen(file.c_str(), "w"), std::fclose);
+    if (!out || std::fwrite(text.data(), 1, text.size(), out.get()) != text.size() || std::fflush(out.get()) != 0)
+        fail(fmt::format("'{}'", file));
+}
+
+}  // namespace rubato::cli

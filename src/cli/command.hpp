@@ -1,0 +1,49 @@
+// What the subcommands share: how they are added, their common options, their output.
+#pragma once
+
+#include "rubato/problem.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::cli {
+
+// One file each. They add themselves to the command; what they leave in `status` becomes its exit status.
+void add_algorithms(CLI::App& command, int& status);
+void add_schedule(CLI::App& command, int& status);
+void add_verify(CLI::App& command, int& status);
+void add_sim(CLI::App& command, int& status);
+void add_run(CLI::App& command, int& status);  // only with MPI
+
+/// "4,4,8"
+std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low, std::int32_t high);
+/// An option whose value is a whole number; a wrong one is our error, not the parser's.
+void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
+                 std::int32_t low, std::int32_t high, const std::string& help);
+
+/// The options that make a problem.
+struct problem_options {
+    std::int32_t ranks = 0;
+    std::int32_t root = 0;
+    std::int32_t segments = 0;  ///< 0: not given
+    std::vector<std::int32_t> radix{};
+    std::string arrivals = "balanced";
+    bool noncommutative = false;
+    bool idempotent = false;
+
+    void add_to(CLI::App& app);
+    /// Arrivals are not yet in it.
+    problem make(collective what) const;
+};
+
+/// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
+std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+/// To the file, or to standard output if it is empty. A reader that has gone away is no error.
+void write_out(std::string_view text, const std::string& file = {});
+
+}  // namespace rubato::cli

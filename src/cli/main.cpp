@@ -1,0 +1,70 @@
+// The command. Wrong input is one line on standard error and exit status 2.
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+namespace rubato::cli {
+namespace {
+
+constexpr std::array subcommands{
+    add_algorithms, add_schedule, add_verify, add_sim,
+#ifdef RUBATO_CLI_RUN
+    add_run,
+#endif
+};
+
+int fail(std::string message) {
+    std::ranges::replace(message, '\n', ' ');
+    fmt::print(stderr, "rubato: {}\n", message);
+    return 2;
+}
+
+int run(int argc, char** argv) {
+    CLI::App command("Collectives that do not wait for latecomers: list, draw, verify and simulate their algorithms.");
+    command.name("rubato");
+    command.set_help_flag("-h,--help", "print this help");
+    command.set_version_flag("--version", "rubato " RUBATO_VERSION, "print the version");
+    command.require_subcommand(0, 1);
+    command.footer(
+        "Examples:\n"
+        "  rubato algorithms reduce\n"
+        "  rubato schedule reduce/binomial --ranks 8\n"
+        "  rubato verify reduce/binomial\n"
+        "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
+        "'rubato SUBCOMMAND --help' tells more.");
+    int status = 0;
+    for (const auto add : subcommands) add(command, status);
+    try {
+        command.parse(argc, argv);
+        if (command.get_subcommands().empty()) write_out(command.help());
+        return status;
+    } catch (const CLI::Success& wanted) {
+        return command.exit(wanted);  // help or version
+    } catch (const CLI::ParseError& e) {
+        std::string reason = e.what();
+        if (reason.starts_with("The ")) reason[0] = 't';
+        const auto chosen = command.get_subcommands();
+        return fail(fmt::format("bad command line: {}; 'rubato{}{} --help' tells what is possible", reason,
+                                chosen.empty() ? "" : " ", chosen.empty() ? "" : chosen.front()->get_name()));
+    }
+}
+
+}  // namespace
+}  // namespace rubato::cli
+
+int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);  // who reads us may stop at any time
+    try {
+        return rubato::cli::run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return rubato::cli::fail("not enough memory: the problem is too large; give fewer ranks or segments");
+    } catch (const std::exception& e) {
+        return rubato::cli::fail(e.what());
+    }
+}

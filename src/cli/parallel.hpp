@@ -1,0 +1,60 @@
+// Independent pieces of work on all cores.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace rubato::cli {
+
+/// Calls work(0) to work(count - 1). Shows on a terminal how far it is, if that takes longer than two seconds.
+/// An exception in one of them is thrown when all have ended.
+template <class Work>
+void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) {
+    using namespace std::chrono_literals;
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t done = 0;
+    std::exception_ptr failure;
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
+        threads.emplace_back([&] {
+            for (std::size_t i = next++; i < count; i = next++) {
+                std::exception_ptr thrown;
+                try {
+                    work(i);
+                } catch (...) {
+                    thrown = std::current_exception();
+                }
+                const std::lock_guard lock(mutex);
+                if (!failure) failure = thrown;
+                ++done;
+                changed.notify_one();
+            }
+        });
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    bool shown = false;
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, 200ms, [&] { return done == count; })) {
+        if (!terminal || std::chrono::steady_clock::now() - start < 2s) continue;
+        fmt::print(stderr, "\r{} % {}", 100 * done / count, doing);
+        shown = true;
+    }
+    if (shown) fmt::print(stderr, "\r\033[K");
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace rubato::cli

@@ -1,0 +1,67 @@
+// rubato schedule: what an algorithm does.
+#include "rubato/schedule.hpp"
+
+#include "command.hpp"
+#include "rubato/algorithm.hpp"
+#include "rubato/arrival.hpp"
+#include "rubato/draw.hpp"
+#include "schedule_json.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::string id{};
+    problem_options problem{};
+    std::int32_t only = -1;
+    std::string format = "text";
+    std::string file{};
+};
+
+std::string show(const options& o) {
+    const algorithm& a = find_algorithm(o.id);
+    problem p = o.problem.make(a.what);
+    p.arrivals = parse_arrivals(o.problem.arrivals, p.ranks);
+    if (o.only >= 0) {
+        if (o.only >= p.ranks)
+            throw error(fmt::format("rank {}", o.only), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
+                        "give one of them");
+        return to_string(build_one(a, p, rank(o.only)));
+    }
+    const std::vector<schedule> all = build_all(a, p);
+    if (o.format == "json") return schedules_to_json(a.id, p, all).dump() + '\n';
+    const drawing d{a.id, p, all};
+    return o.format == "svg" ? draw_svg(d) : draw_text(d);
+}
+
+}  // namespace
+
+void add_schedule(CLI::App& command, int&) {
+    auto o = std::make_shared<options>();
+    CLI::App* app = command.add_subcommand("schedule", "show what an algorithm does: who talks to whom when");
+    app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    o->problem.add_to(*app);
+    add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
+                "only the steps of this rank, with what each waits for");
+    app->add_option("--format", o->format, "text, json or svg")
+        ->check(CLI::IsMember({"text", "json", "svg"}))
+        ->type_name("FORMAT");
+    app->add_flag_callback(
+        "--json", [o] { o->format = "json"; }, "the same as --format json");
+    app->add_option("-o,--output", o->file, "write to this file")->type_name("FILE");
+    app->footer(
+        "A round is the time of one message: in it a rank sends one and receives one, in the order of its steps.\n"
+        "2<-3:1 means that rank 2 receives block 1 from rank 3.\n"
+        "Examples:\n"
+        "  rubato schedule reduce/binomial --ranks 8\n"
+        "  rubato schedule bcast/binomial --ranks 16 --root 5 --format svg -o bcast.svg\n"
+        "  rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative");
+    app->callback([o] { write_out(show(*o), o->file); });
+}
+
+}  // namespace rubato::cli

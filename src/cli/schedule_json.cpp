@@ -1,0 +1,128 @@
+#include "schedule_json.hpp"
+
+#include "rubato/draw.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace rubato::cli {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> kinds{"send", "recv", "combine", "copy"};
+constexpr std::array<std::string_view, 3> buffers{"input", "output", "scratch"};
+
+template <class Enum, std::size_t N>
+std::string_view name(const std::array<std::string_view, N>& names, Enum e) {
+    return names[static_cast<std::size_t>(e)];
+}
+
+template <class Enum, std::size_t N>
+Enum named(const std::array<std::string_view, N>& names, const json& value) {
+    const auto text = value.get<std::string>();
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end())
+        throw error(fmt::format("'{}' in a schedule", text), fmt::format("expected one of {}", fmt::join(names, ", ")),
+                    "correct it");
+    return static_cast<Enum>(found - names.begin());
+}
+
+/// Only what this kind of step has.
+json step_to_json(const schedule& s, std::size_t i) {
+    const step& t = s.steps[i];
+    json j{{"kind", name(kinds, t.kind)}};
+    if (t.is_message()) j.update({{"peer", t.peer}, {"message", t.message}});
+    if (t.kind != step_kind::recv) j.update({{"from", name(buffers, t.from)}, {"source", t.source}});
+    if (t.kind != step_kind::send) j.update({{"to", name(buffers, t.to)}, {"target", t.target}});
+    j.update({{"shape", t.shape}, {"count", t.count}, {"after", s.dependencies_of(i)}});
+    return j;
+}
+
+step step_from_json(const json& j) {
+    step t;
+    t.kind = named<step_kind>(kinds, j.at("kind"));
+    if (t.is_message()) {
+        j.at("peer").get_to(t.peer);
+        j.at("message").get_to(t.message);
+    }
+    if (t.kind != step_kind::recv) {
+        t.from = named<buffer>(buffers, j.at("from"));
+        j.at("source").get_to(t.source);
+    }
+    if (t.kind != step_kind::send) {
+        t.to = named<buffer>(buffers, j.at("to"));
+        j.at("target").get_to(t.target);
+    }
+    j.at("shape").get_to(t.shape);
+    j.at("count").get_to(t.count);
+    return t;
+}
+
+}  // namespace
+
+json schedules_to_json(std::string_view id, const problem& p, std::span<const schedule> all) {
+    const timetable times = make_timetable(p, all);
+    json j{{"id", id},
+           {"collective", traits(p.what).name},
+           {"ranks", p.ranks},
+           {"root", p.root.value},
+           {"segments", p.segments},
+           {"radix", p.radix},
+           {"commutative", p.commutative},
+           {"idempotent", p.idempotent},
+           {"parts", all.front().parts},
+           {"scratch", json::array()},
+           {"steps", json::array()},
+           {"rounds", times.rounds},
+           {"messages", json::array()}};
+    for (const schedule& s : all) {
+        j["scratch"].push_back(s.scratch);
+        json steps = json::array();
+        for (std::size_t i = 0; i < s.steps.size(); ++i) steps.push_back(step_to_json(s, i));
+        j["steps"].push_back(std::move(steps));
+    }
+    for (const message& m : times.messages)
+        j["messages"].push_back({{"round", m.round},
+                                 {"from", m.from.value},
+                                 {"to", m.to.value},
+                                 {"send", m.send},
+                                 {"recv", m.recv},
+                                 {"blocks", m.blocks}});
+    return j;
+}
+
+named_schedules schedules_from_json(std::string_view text) {
+    try {
+        const json j = json::parse(text);
+        named_schedules n;
+        j.at("id").get_to(n.id);
+        n.p.what = parse_collective(j.at("collective").get<std::string>());
+        j.at("ranks").get_to(n.p.ranks);
+        j.at("root").get_to(n.p.root.value);
+        j.at("segments").get_to(n.p.segments);
+        j.at("radix").get_to(n.p.radix);
+        j.at("commutative").get_to(n.p.commutative);
+        j.at("idempotent").get_to(n.p.idempotent);
+        check(n.p);
+        for (const json& steps : j.at("steps")) {
+            schedule s;
+            j.at("parts").get_to(s.parts);
+            j.at("scratch").at(n.all.size()).get_to(s.scratch);
+            for (const json& t : steps) {
+                s.steps.push_back(step_from_json(t));
+                for (const json& d : t.at("after")) s.dependencies.push_back(d.get<std::uint32_t>());
+                s.first_dependency.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+            }
+            n.all.push_back(std::move(s));
+        }
+        return n;
+    } catch (const nlohmann::json::exception& e) {
+        throw error("not the schedules of a problem", e.what(), "make them with 'rubato schedule ID --format json'");
+    }
+}
+
+}  // namespace rubato::cli

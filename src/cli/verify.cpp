@@ -1,0 +1,235 @@
+// rubato verify: are the schedules right?
+#include "rubato/verify.hpp"
+
+#include "command.hpp"
+#include "parallel.hpp"
+#include "rubato/arrival.hpp"
+#include "schedule_json.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::vector<std::string> ids{};
+    std::vector<std::int32_t> ranks{};
+    std::int32_t root_limit = 12;
+    std::vector<std::int32_t> segments{1, 2, 3, 8};
+    std::string file{};
+    bool json = false;
+};
+
+/// "1-33,64"
+std::vector<std::int32_t> parse_ranges(std::string_view text) {
+    constexpr std::int32_t most = 4096;
+    std::vector<std::int32_t> numbers;
+    for (;;) {
+        const std::string_view item = text.substr(0, text.find(','));
+        const std::size_t dash = item.find('-');
+        const auto low = parse_integer(item.substr(0, dash), "number of ranks", 1, most);
+        const auto high =
+            dash == std::string_view::npos ? low : parse_integer(item.substr(dash + 1), "number of ranks", low, most);
+        for (std::int64_t n = low; n <= high; ++n) numbers.push_back(static_cast<std::int32_t>(n));
+        if (item.size() == text.size()) return numbers;
+        text.remove_prefix(item.size() + 1);
+    }
+}
+
+std::vector<std::int32_t> prime_factors(std::int32_t n) {
+    std::vector<std::int32_t> factors;
+    for (std::int32_t f = 2; n > 1; ++f)
+        for (; n % f == 0; n /= f) factors.push_back(f);
+    return factors;
+}
+
+std::vector<std::vector<std::int32_t>> radices(const algorithm& a, std::int32_t ranks) {
+    if (!a.takes_radix) return {{}};
+    if (!a.has(need::radix_product)) return {{}, {2}, {3}, {4}};
+    std::vector<std::vector<std::int32_t>> all{{}, {ranks}, prime_factors(ranks)};
+    all.emplace_back(all.back().rbegin(), all.back().rend());
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks, std::int32_t limit) {
+    if (!traits(a.what).rooted) return {0};
+    std::vector<std::int32_t> all{0, ranks / 2, ranks - 1};
+    for (std::int32_t r = 1; r < ranks && ranks <= limit; ++r) all.push_back(r);
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks) {
+    if (!a.arrival_aware) return {""};
+    return {"", "single:rank=0,delay=1ms", fmt::format("single:rank={},delay=20us", ranks - 1),
+            "alternating:even=0,odd=100us", "uniform:max=200us,seed=1"};
+}
+
+struct finding {
+    std::string id{};
+    std::string text{};
+    std::string command{};
+};
+
+struct outcome {
+    std::int64_t schedules = 0;
+    std::int64_t wrong = 0;
+    std::vector<finding> findings{};
+
+    void add(const problem& p, const std::vector<std::string>& found, std::string_view id, const std::string& command) {
+        constexpr std::size_t most = 5;  // one mistake often shows on every rank
+        schedules += p.ranks;
+        if (!found.empty()) wrong += p.ranks;
+        for (std::size_t i = 0; i < std::min(found.size(), most); ++i)
+            findings.push_back({std::string(id), found[i], command});
+    }
+    void add(outcome&& other) {
+        schedules += other.schedules;
+        wrong += other.wrong;
+        std::ranges::move(other.findings, std::back_inserter(findings));
+    }
+};
+
+std::string command_for(const algorithm& a, const problem& p, const std::string& pattern) {
+    std::string text = fmt::format("rubato schedule {} --ranks {}", a.id, p.ranks);
+    if (traits(p.what).rooted) text += fmt::format(" --root {}", p.root.value);
+    if (a.segmented) text += fmt::format(" --segments {}", p.segments);
+    if (!p.radix.empty()) text += fmt::format(" --radix {}", fmt::join(p.radix, ","));
+    if (!pattern.empty()) text += fmt::format(" --arrivals {}", pattern);
+    if (!p.commutative) text += " --noncommutative";
+    if (p.idempotent) text += " --idempotent";
+    return text;
+}
+
+/// Everything that is tried with one algorithm and one number of ranks.
+outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
+    outcome result;
+    const auto attempt = [&](const problem& p, const std::string& pattern) {
+        if (unmet_need(a, p)) return;
+        std::vector<std::string> found;
+        try {
+            found = verify(p, build_all(a, p));
+        } catch (const std::exception& e) {
+            found.push_back(fmt::format("it cannot be built: {}", e.what()));
+        }
+        result.add(p, found, a.id, command_for(a, p, pattern));
+    };
+    const std::vector<std::int32_t> segment_counts = a.segmented ? o.segments : std::vector<std::int32_t>{1};
+    problem p;
+    p.what = a.what;
+    p.ranks = ranks;
+    for (const std::string& pattern : patterns(a, ranks)) {
+        if (!pattern.empty()) p.arrivals = parse_arrivals(pattern, ranks);
+        for (const std::int32_t root : roots(a, ranks, o.root_limit)) {
+            p.root = rank(root);
+            for (const std::int32_t segments : segment_counts) {
+                p.segments = static_cast<std::uint32_t>(segments);
+                for (const auto& radix : radices(a, ranks)) {
+                    p.radix = radix;
+                    for (const bool commutative : {true, false}) {
+                        for (const bool idempotent : {false, true}) {
+                            if (!commutative && !traits(a.what).reduces) continue;
+                            if (idempotent && !a.has(need::idempotent_or_power)) continue;
+                            p.commutative = commutative;
+                            p.idempotent = idempotent;
+                            attempt(p, pattern);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return result;
+}
+
+outcome verify_algorithms(const options& o) {
+    struct item {
+        const algorithm* a;
+        std::int32_t ranks;
+    };
+    std::vector<item> items;
+    const auto add = [&](const algorithm& a) {
+        for (const std::int32_t n : o.ranks) items.push_back({&a, n});
+    };
+    for (const std::string& id : o.ids) add(find_algorithm(id));
+    if (o.ids.empty())
+        for (const algorithm& a : algorithms()) add(a);
+    std::vector<outcome> outcomes(items.size());
+    for_each_in_parallel(items.size(), "verified",
+                         [&](std::size_t i) { outcomes[i] = try_all(*items[i].a, items[i].ranks, o); });
+    outcome all;
+    for (outcome& one : outcomes) all.add(std::move(one));
+    return all;
+}
+
+outcome verify_file(const std::string& file) {
+    std::ifstream in(file);
+    if (!in)
+        throw error(fmt::format("cannot read '{}'", file), "there is no such file, or it is not for us",
+                    "check its name");
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const named_schedules n = schedules_from_json(text);
+    outcome result;
+    result.add(n.p, verify(n.p, n.all), n.id, fmt::format("rubato verify --file {}", file));
+    return result;
+}
+
+void print(const outcome& result, bool json) {
+    if (!json) {
+        std::string text;
+        for (const finding& f : result.findings) text += fmt::format("{}: {}; see {}\n", f.id, f.text, f.command);
+        write_out(text + fmt::format("{} schedules verified, {} wrong\n", result.schedules, result.wrong));
+        return;
+    }
+    nlohmann::ordered_json j{
+        {"schedules", result.schedules}, {"wrong", result.wrong}, {"findings", nlohmann::json::array()}};
+    for (const finding& f : result.findings)
+        j["findings"].push_back({{"id", f.id}, {"finding", f.text}, {"command", f.command}});
+    write_out(j.dump(2) + '\n');
+}
+
+}  // namespace
+
+void add_verify(CLI::App& command, int& status) {
+    auto o = std::make_shared<options>();
+    o->ranks = parse_ranges("1-33");
+    CLI::App* app = command.add_subcommand("verify", "prove schedules right, by running them on symbolic values");
+    app->add_option("ID", o->ids, "the algorithms; all unless given");
+    app->add_option_function<std::string>(
+           "-p,--ranks", [o](const std::string& text) { o->ranks = parse_ranges(text); },
+           "numbers of ranks; 1-33 unless given")
+        ->type_name("N-N[,N...]");
+    add_integer(*app, "--root-limit", o->root_limit, "number of ranks", 0, 4096,
+                "up to how many ranks every root is tried, above only the first, middle and last; 12 unless given");
+    app->add_option_function<std::string>(
+           "-s,--segments",
+           [o](const std::string& text) { o->segments = parse_list(text, "number of segments", 1, 1 << 20); },
+           "numbers of segments, for algorithms that cut vectors; 1,2,3,8 unless given")
+        ->type_name("N[,N...]");
+    app->add_option("--file", o->file, "verify the schedules in this file, made by 'rubato schedule --format json'")
+        ->type_name("FILE");
+    app->add_flag("--json", o->json, "print an object with the numbers and the findings");
+    app->footer(
+        "Each algorithm is tried with every root, segment count, radix, kind of operator and arrival pattern that it\n"
+        "distinguishes. Exit status 1 if anything is wrong.\n"
+        "Examples:\n"
+        "  rubato verify\n"
+        "  rubato verify reduce/binomial --ranks 1-16,64,127-129\n"
+        "  rubato verify --file mine.json");
+    app->callback([o, &status] {
+        const outcome result = o->file.empty() ? verify_algorithms(*o) : verify_file(o->file);
+        print(result, o->json);
+        if (result.wrong > 0) status = 1;
+    });
+}
+
+}  // namespace rubato::cli

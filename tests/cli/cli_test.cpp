@@ -1,0 +1,487 @@
+// Runs the command as a person or a script would.
+#include "rubato/algorithm.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rubato {
+namespace {
+
+using nlohmann::json;
+
+struct outcome {
+    int status = -1;
+    std::string out{};
+    std::string err{};
+};
+
+std::string slurp(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class command : public testing::Test {
+protected:
+    command() { std::filesystem::create_directories(folder_); }
+    ~command() override { std::filesystem::remove_all(folder_); }
+
+    std::string path(std::string_view name) const { return (folder_ / name).string(); }
+    void write(std::string_view name, std::string_view text) const { std::ofstream(folder_ / name) << text; }
+
+    outcome shell(const std::string& line) const {
+        outcome result;
+        std::FILE* pipe = popen(fmt::format("{} 2>{}", line, path("stderr")).c_str(), "r");
+        std::array<char, 4096> chunk{};
+        for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
+            result.out.append(chunk.data(), n);
+        const int status = pclose(pipe);
+        result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        result.err = slurp(path("stderr"));
+        return result;
+    }
+    outcome rubato(const std::string& arguments) const {
+        return shell(fmt::format("{} {}", RUBATO_COMMAND, arguments));
+    }
+
+    /// The output of a run that must go well.
+    std::string good(const std::string& arguments) const {
+        const outcome result = rubato(arguments);
+        EXPECT_EQ(result.status, 0) << arguments << '\n' << result.err;
+        EXPECT_EQ(result.err, "") << arguments;
+        return result.out;
+    }
+    json good_json(const std::string& arguments) const { return json::parse(good(arguments)); }
+
+    /// Status 2, one line on standard error of the form "rubato: problem: reason; way out", nothing else.
+    void bad(const std::string& arguments, std::string_view says) const {
+        const outcome result = rubato(arguments);
+        EXPECT_EQ(result.status, 2) << arguments;
+        EXPECT_EQ(result.out, "") << arguments;
+        EXPECT_TRUE(result.err.starts_with("rubato: ")) << arguments << ": " << result.err;
+        EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << arguments << ": " << result.err;
+        EXPECT_TRUE(result.err.ends_with('\n')) << arguments << ": " << result.err;
+        EXPECT_NE(result.err.find(": ", 8), std::string::npos) << arguments << ": " << result.err;
+        EXPECT_NE(result.err.find("; "), std::string::npos) << arguments << ": " << result.err;
+        EXPECT_NE(result.err.find(says), std::string::npos) << arguments << ": " << result.err;
+    }
+
+private:
+    std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / fmt::format("rubato-cli-{}", getpid());
+};
+
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        all.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return all;
+}
+
+/// Two spaces before each column of the header are two spaces in all rows.
+void expect_aligned(const std::vector<std::string>& table, const std::vector<std::string>& left_columns) {
+    for (const std::string& column : left_columns) {
+        const std::size_t at = table.front().find(column);
+        ASSERT_NE(at, std::string::npos) << column;
+        for (const std::string& row : table)
+            EXPECT_TRUE(row.size() <= at || row.substr(at - 2, 2) == "  ") << column << " in " << row;
+    }
+}
+
+using help = command;
+
+TEST_F(help, is_what_the_bare_command_prints) {
+    EXPECT_EQ(good(""), good("--help"));
+    EXPECT_EQ(good("-h"), good("--help"));
+    for (const char* name : {"algorithms", "schedule", "verify", "sim"}) {
+        EXPECT_NE(good("--help").find(name), std::string::npos);
+        const std::string text = good(fmt::format("{} --help", name));
+        EXPECT_NE(text.find("Examples:"), std::string::npos) << name;
+        EXPECT_NE(text.find("--json"), std::string::npos) << name;
+    }
+}
+
+TEST_F(help, its_examples_work) {
+    for (const char* name : {"", "algorithms", "schedule", "verify", "sim"}) {
+        const std::string text = good(fmt::format("{} --help", name));
+        for (const std::string& line : lines(text.substr(text.find("Examples:")))) {
+            if (!line.starts_with("  rubato ") || line == "  rubato verify" ||
+                line.find("mine.json") != std::string::npos)
+                continue;  // those take long or need a file
+            const outcome result = shell(
+                fmt::format("cd {} && {}{}", path(""), RUBATO_COMMAND, line.substr(std::string("  rubato").size())));
+            EXPECT_EQ(result.status, 0) << line << '\n' << result.err;
+        }
+    }
+}
+
+TEST_F(help, tells_the_version) { EXPECT_EQ(good("--version"), "rubato " RUBATO_VERSION "\n"); }
+
+TEST_F(help, bad_command_lines) {
+    bad("frobnicate", "frobnicate");
+    bad("--frobnicate", "--frobnicate");
+    bad("algorithms reduce reduce", "not expected: reduce");
+    bad("schedule", "ID is required");
+    bad("schedule reduce/binomial", "--ranks is required");
+    bad("schedule reduce/binomial --ranks", "--ranks");
+    bad("schedule reduce/binomial --ranks 3 --ranks 4", "--ranks");
+    bad("schedule reduce/binomial --ranks 3 --colour=red", "not expected: --colour=red; 'rubato schedule --help'");
+    bad("sim", "'rubato sim --help'");
+}
+
+TEST_F(help, output_nobody_reads_is_harmless) {
+    const outcome result = shell(fmt::format(
+        "( {} schedule bcast/binomial --ranks 4096 --json; echo $? >{} ) | head -c 1", RUBATO_COMMAND, path("status")));
+    EXPECT_EQ(result.out, "{");
+    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(slurp(path("status")), "0\n");
+}
+
+TEST_F(help, output_that_cannot_be_written_is_an_error) {
+    bad("algorithms >/dev/full", "cannot write standard output: No space left on device");
+    bad("schedule reduce/binomial --ranks 4 -o /nowhere/at/all", "cannot write '/nowhere/at/all'");
+    bad("schedule reduce/binomial --ranks 4 -o /dev/full", "cannot write '/dev/full'");
+    bad("sim reduce/binomial --ranks 4 --bytes 1k --svg /nowhere/at/all", "cannot write '/nowhere/at/all'");
+}
+
+using algorithms_command = command;
+
+TEST_F(algorithms_command, json_has_a_row_for_each) {
+    const json rows = good_json("algorithms --json");
+    ASSERT_EQ(rows.size(), algorithms().size());
+    std::set<std::string> ids;
+    for (const json& row : rows) {
+        const algorithm& a = find_algorithm(row.at("id").get<std::string>());
+        ids.insert(row.at("id"));
+        EXPECT_EQ(row.at("id"),
+                  fmt::format("{}/{}", row.at("collective").get<std::string>(), row.at("name").get<std::string>()));
+        EXPECT_EQ(row.at("summary"), a.summary);
+        EXPECT_EQ(row.at("source"), a.source);
+        EXPECT_EQ(row.at("needs").size(), need_names(a).size());
+        EXPECT_EQ(row.at("arrival_aware"), a.arrival_aware);
+        EXPECT_EQ(row.at("segmented"), a.segmented);
+        EXPECT_EQ(row.at("radix"), a.takes_radix);
+    }
+    EXPECT_EQ(ids.size(), rows.size());
+}
+
+TEST_F(algorithms_command, can_be_asked_for_one_collective) {
+    for (const json& row : good_json("algorithms bcast --json")) EXPECT_EQ(row.at("collective"), "bcast");
+    const std::string text = good("algorithms bcast");
+    EXPECT_NE(text.find("bcast/binomial"), std::string::npos);
+    EXPECT_EQ(text.find("reduce/"), std::string::npos);
+}
+
+TEST_F(algorithms_command, text_lines_up) {
+    const auto table = lines(good("algorithms"));
+    EXPECT_GE(table.size(), algorithms().size());
+    expect_aligned(table, {"WHAT IT DOES", "CAN USE", "NEEDS", "SOURCE"});
+}
+
+TEST_F(algorithms_command, errors) { bad("algorithms brodcast", "unknown collective 'brodcast'"); }
+
+using schedule_command = command;
+
+TEST_F(schedule_command, draws_with_characters) {
+    const std::string text = good("schedule reduce/binomial --ranks 8");
+    EXPECT_NE(text.find("round 1   0<-1  2<-3  4<-5  6<-7\n"), std::string::npos);
+    EXPECT_NE(text.find("round 3    |<--------------|"), std::string::npos);
+}
+
+TEST_F(schedule_command, lists_the_steps_of_one_rank) {
+    problem p;
+    p.what = collective::reduce;
+    p.ranks = 8;
+    p.root = rank(3);
+    p.commutative = false;
+    EXPECT_EQ(good("schedule reduce/binomial --ranks 8 --root 3 --noncommutative --rank 2"),
+              to_string(build_one(find_algorithm("reduce/binomial"), p, rank(2))));
+}
+
+TEST_F(schedule_command, json_is_the_whole_schedule) {
+    const json j = good_json("schedule reduce/binomial --ranks 5 --root 2 --format json");
+    EXPECT_EQ(j, good_json("schedule reduce/binomial --ranks 5 --root 2 --json"));
+    EXPECT_EQ(j.at("id"), "reduce/binomial");
+    EXPECT_EQ(j.at("ranks"), 5);
+    EXPECT_EQ(j.at("segments"), 1);
+    EXPECT_EQ(j.at("root"), 2);
+    EXPECT_EQ(j.at("rounds"), 3);
+    EXPECT_EQ(j.at("messages").size(), 4U);
+
+    problem p;
+    p.what = collective::reduce;
+    p.ranks = 5;
+    p.root = rank(2);
+    const std::vector<schedule> all = build_all(find_algorithm("reduce/binomial"), p);
+    ASSERT_EQ(j.at("steps").size(), all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        ASSERT_EQ(j["steps"][r].size(), all[r].steps.size());
+        EXPECT_EQ(j["scratch"][r].get<std::vector<block>>(), all[r].scratch);
+        for (std::size_t i = 0; i < all[r].steps.size(); ++i) {
+            const json& step = j["steps"][r][i];
+            EXPECT_EQ(step.value("peer", -1), all[r].steps[i].peer);
+            EXPECT_EQ(step.at("count"), all[r].steps[i].count);
+            EXPECT_EQ(step.at("shape"), all[r].steps[i].shape);
+            EXPECT_EQ(step.at("after").size(), all[r].dependencies_of(i).size());
+        }
+    }
+}
+
+TEST_F(schedule_command, draws_to_a_file) {
+    EXPECT_EQ(good(fmt::format("schedule bcast/binomial --ranks 16 --format svg -o {}", path("a.svg"))), "");
+    const std::string svg = slurp(path("a.svg"));
+    EXPECT_TRUE(svg.starts_with("<svg"));
+    EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) {
+    for (const algorithm& a : algorithms()) {
+        if (a.segmented) {
+            EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 1", a.id)),
+                      good(fmt::format("schedule {} --ranks 4 --segments 5", a.id)));
+        }
+        if (a.arrival_aware) good(fmt::format("schedule {} --ranks 4 --arrivals single:rank=1,delay=50us", a.id));
+    }
+    good("schedule reduce/binomial --ranks 4 --arrivals 0,0,5ms,0");
+}
+
+TEST_F(schedule_command, errors) {
+    bad("schedule reduce/binomal --ranks 4", "did you mean reduce/binomial?");
+    bad("schedule binomial --ranks 4", "unknown algorithm 'binomial'");
+    bad("schedule reduce/binomial --ranks 0", "'0' is not a number of ranks");
+    bad("schedule reduce/binomial --ranks -3", "'-3' is not a number of ranks");
+    bad("schedule reduce/binomial --ranks many", "'many' is not a number of ranks");
+    bad("schedule reduce/binomial --ranks 4 --root 4", "ranks are numbered 0 to 3");
+    bad("schedule reduce/binomial --ranks 4 --rank 4", "ranks are numbered 0 to 3");
+    bad("schedule reduce/binomial --ranks 4 --segments 0", "'0' is not a number of segments");
+    bad("schedule reduce/binomial --ranks 4 --radix 2,,3", "'' is not a radix");
+    bad("schedule reduce/binomial --ranks 4 --radix 0", "'0' is not a radix");
+    bad("schedule reduce/binomial --ranks 4 --format pdf", "pdf");
+    bad("schedule reduce/binomial --ranks 4 --arrivals singel:rank=1", "singel");
+    bad("schedule reduce/binomial --ranks 4 --arrivals single:rank=9,delay=1ms", "9");
+    bad("schedule reduce/binomial --ranks 4 --arrivals single:rank=1,delay=5mm", "5mm");
+    bad("schedule reduce/binomial --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
+    for (const algorithm& a : algorithms()) {
+        if (a.has(need::commutative))
+            bad(fmt::format("schedule {} --ranks 4 --noncommutative", a.id), "does not commute");
+        if (a.has(need::power_of_two)) bad(fmt::format("schedule {} --ranks 6", a.id), "power of two");
+        if (a.has(need::even_ranks)) bad(fmt::format("schedule {} --ranks 7", a.id), "even number");
+    }
+}
+
+TEST_F(schedule_command, a_trace_needs_a_time_for_each_rank) {
+    write("trace", "0 1us 2us\n");
+    bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("trace")), "3");
+    bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("none")), "none");
+}
+
+using verify_command = command;
+
+TEST_F(verify_command, counts_schedules) {
+    // 1 + 2 + 3 + 4 schedules with every root, for a commutative and another operator.
+    EXPECT_EQ(good("verify reduce/binomial --ranks 1-4"), "60 schedules verified, 0 wrong\n");
+    EXPECT_EQ(good("verify bcast/binomial --ranks 5"), "25 schedules verified, 0 wrong\n");
+    EXPECT_EQ(good("verify bcast/binomial --ranks 5 --root-limit 4"), "15 schedules verified, 0 wrong\n");
+    EXPECT_EQ(good("verify bcast/binomial reduce/binomial --ranks 2,3"), "39 schedules verified, 0 wrong\n");
+}
+
+TEST_F(verify_command, everything_is_right) {
+    const auto all = lines(good("verify --ranks 1-9,16 --segments 1,3"));
+    ASSERT_EQ(all.size(), 1U) << all.front();
+    EXPECT_TRUE(all.back().ends_with(" schedules verified, 0 wrong")) << all.back();
+}
+
+TEST_F(verify_command, json_has_numbers_and_findings) {
+    const json j = good_json("verify bcast/binomial --ranks 5 --json");
+    EXPECT_EQ(j.at("schedules"), 25);
+    EXPECT_EQ(j.at("wrong"), 0);
+    EXPECT_TRUE(j.at("findings").empty());
+}
+
+TEST_F(verify_command, reads_schedules_from_a_file) {
+    for (const algorithm& a : algorithms()) {
+        const outcome made =
+            rubato(fmt::format("schedule {} --ranks 8 --segments 2 -o {} --json", a.id, path("s.json")));
+        ASSERT_EQ(made.status, 0) << a.id << made.err;
+        EXPECT_EQ(good(fmt::format("verify --file {}", path("s.json"))), "8 schedules verified, 0 wrong\n") << a.id;
+    }
+}
+
+TEST_F(verify_command, a_wrong_schedule_is_found_and_told_by_the_status) {
+    json j = good_json("schedule bcast/binomial --ranks 4 --json");
+    j["steps"][0].erase(0);  // the root forgets a child
+    write("wrong.json", j.dump());
+    const outcome result = rubato(fmt::format("verify --file {}", path("wrong.json")));
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.err, "");
+    const auto all = lines(result.out);
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0],
+              fmt::format("bcast/binomial: rank 2, step 0 (recv output[0] from 0 (message 0)): rank 0 never sends this "
+                          "message; see rubato verify --file {}",
+                          path("wrong.json")));
+    EXPECT_EQ(all[1], "4 schedules verified, 4 wrong");
+
+    const outcome as_json = rubato(fmt::format("verify --json --file {}", path("wrong.json")));
+    EXPECT_EQ(as_json.status, 1);
+    EXPECT_EQ(json::parse(as_json.out).at("wrong"), 4);
+    EXPECT_EQ(json::parse(as_json.out).at("findings").size(), 1U);
+}
+
+TEST_F(verify_command, errors) {
+    bad("verify reduce/binomal", "did you mean reduce/binomial?");
+    bad("verify --ranks 0", "'0' is not a number of ranks");
+    bad("verify --ranks 5-3", "'3' is not a number of ranks");
+    bad("verify --ranks 1-", "'' is not a number of ranks");
+    bad("verify --root-limit none", "none");
+    bad("verify --segments 0", "'0' is not a number of segments");
+    bad(fmt::format("verify --file {}", path("none.json")), "cannot read");
+    write("text.json", "this is no JSON\n");
+    bad(fmt::format("verify --file {}", path("text.json")), "not the schedules of a problem");
+    write("other.json", R"({"id": "reduce/binomial"})");
+    bad(fmt::format("verify --file {}", path("other.json")), "not the schedules of a problem");
+    json j = good_json("schedule bcast/binomial --ranks 4 --json");
+    j["steps"][0][0]["kind"] = "teleport";
+    write("kind.json", j.dump());
+    bad(fmt::format("verify --file {}", path("kind.json")), "teleport");
+}
+
+using sim_command = command;
+
+TEST_F(sim_command, json_has_a_row_for_each_algorithm_fastest_first) {
+    const json rows = good_json("sim bcast --ranks 8 --bytes 64KiB --arrivals single:rank=3,delay=100us --json");
+    std::int64_t before = 0;
+    std::size_t measured = 0;
+    for (const json& row : rows) {
+        EXPECT_EQ(find_algorithm(row.at("id").get<std::string>()).what, collective::bcast);
+        if (row.contains("skipped")) continue;
+        ++measured;
+        const auto run = row.at("run_time_ns").get<std::int64_t>();
+        EXPECT_GE(run, before);
+        before = run;
+        const auto exits = row.at("exit_ns").get<std::vector<std::int64_t>>();
+        ASSERT_EQ(exits.size(), 8U);
+        EXPECT_EQ(std::ranges::max(exits), run) << "the first arrives at 0";
+        EXPECT_EQ(row.at("tail_ns").get<std::int64_t>(), run - 100000);
+        EXPECT_TRUE(row.at("absorption_ns").is_number_integer());
+        EXPECT_GE(row.at("messages").get<std::int64_t>(), 7);
+        EXPECT_GE(row.at("bytes").get<std::int64_t>(), 7 * 65536);
+        EXPECT_GT(row.at("energy_j").get<double>(), 0);
+        EXPECT_GE(row.at("memory_bytes").get<std::int64_t>(), 32);
+        EXPECT_GE(row.at("segments").get<std::int64_t>(), 1);
+        EXPECT_GE(row.at("rounds").get<std::int64_t>(), 1);
+    }
+    EXPECT_GE(measured, 1U);
+}
+
+TEST_F(sim_command, agrees_with_the_formula_of_a_binomial_tree) {
+    const json rows =
+        good_json("sim bcast/binomial --ranks 8 --bytes 1000 --model hockney:alpha=1us,beta=1ns,gamma=0ns --json");
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].at("run_time_ns"), 3 * (1000 + 1000));
+    EXPECT_EQ(rows[0].at("messages"), 7);
+    EXPECT_EQ(rows[0].at("bytes"), 7000);
+    EXPECT_EQ(rows[0].at("absorption_ns"), 0);
+}
+
+TEST_F(sim_command, a_wide_buffer_is_shared_by_the_ranks) {
+    // 1000 bytes for 3 ranks are chunks of 334.
+    const json rows = good_json("sim gather/linear --ranks 3 --bytes 1000 --json");
+    EXPECT_EQ(rows[0].at("bytes"), 2 * 334);
+}
+
+TEST_F(sim_command, a_barrier_needs_no_size) {
+    for (const json& row : good_json("sim barrier --ranks 4 --json")) EXPECT_EQ(row.value("bytes", 0), 0);
+}
+
+TEST_F(sim_command, names_choose_algorithms) {
+    const json rows = good_json("sim bcast/linear,binomial --ranks 4 --bytes 1k --json");
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].at("id"), "bcast/binomial");
+    EXPECT_EQ(rows[1].at("id"), "bcast/linear");
+}
+
+TEST_F(sim_command, segments_are_chosen_or_given) {
+    const std::string what = "sim bcast/chain --ranks 8 --bytes 4MiB --json";
+    const json chosen = good_json(what)[0];
+    const auto n = chosen.at("segments").get<std::int64_t>();
+    EXPECT_GT(n, 1);
+    EXPECT_TRUE(is_power_of_two(n));
+    for (const std::int64_t other : {n / 2, n * 2})
+        EXPECT_GE(good_json(fmt::format("{} --segments {}", what, other))[0].at("run_time_ns"),
+                  chosen.at("run_time_ns"));
+    EXPECT_EQ(good_json(what + " --segments 3")[0].at("segments"), 3);
+    EXPECT_LE(good_json("sim bcast/chain --ranks 8 --bytes 5 --json")[0].at("segments"), 4) << "not more than bytes";
+}
+
+TEST_F(sim_command, tells_what_it_skips) {
+    const json rows = good_json("sim allgather --ranks 7 --bytes 7k --json");
+    bool skipped = false;
+    for (const json& row : rows) {
+        if (row.at("id") != "allgather/neighbour_exchange") continue;
+        skipped = true;
+        EXPECT_EQ(row.at("skipped"), "it needs an even number of ranks, and there are 7");
+    }
+    EXPECT_TRUE(skipped);
+    EXPECT_NE(good("sim allgather --ranks 7 --bytes 7k")
+                  .find("allgather/neighbour_exchange skipped: it needs an even number of ranks, and there are 7\n"),
+              std::string::npos);
+}
+
+TEST_F(sim_command, text_lines_up) {
+    auto table = lines(good("sim bcast --ranks 8 --bytes 64KiB"));
+    ASSERT_GT(table.size(), 3U);
+    EXPECT_EQ(table[0], "bcast: 8 ranks, 64KiB, arrivals balanced, model curie");
+    table.erase(table.begin(), table.begin() + 2);
+    const std::size_t width = table.front().size();
+    for (const std::string& row : table) EXPECT_EQ(row.size(), width) << row;
+}
+
+TEST_F(sim_command, draws_one_or_compares_many) {
+    good(fmt::format("sim bcast/binomial --ranks 8 --bytes 1k --arrivals single:rank=3,delay=50us --svg {}",
+                     path("one.svg")));
+    EXPECT_NE(slurp(path("one.svg")).find("last arrival"), std::string::npos);
+    good(fmt::format("sim bcast --ranks 8 --bytes 1k --svg {}", path("many.svg")));
+    EXPECT_NE(slurp(path("many.svg")).find("bcast/linear"), std::string::npos);
+}
+
+TEST_F(sim_command, early_start_never_hurts) {
+    const std::string what = "sim reduce/binomial --ranks 8 --bytes 1MiB --arrivals single:rank=2,delay=20ms --json";
+    EXPECT_LE(good_json(what + " --early")[0].at("run_time_ns"), good_json(what)[0].at("run_time_ns"));
+}
+
+TEST_F(sim_command, reads_models_and_traces_from_files) {
+    write("model", "hockney:alpha=1us,beta=1ns,gamma=0ns\n");
+    write("trace", "0 5us\n");
+    const json rows =
+        good_json(fmt::format("sim bcast/binomial --ranks 2 --bytes 1000 --model file:{} --arrivals trace:{} --json",
+                              path("model"), path("trace")));
+    EXPECT_EQ(rows[0].at("run_time_ns"), 5000 + 2000);
+}
+
+TEST_F(sim_command, errors) {
+    bad("sim brodcast --ranks 4 --bytes 1k", "unknown collective 'brodcast'");
+    bad("sim bcast/binomal --ranks 4 --bytes 1k", "did you mean bcast/binomial?");
+    bad("sim bcast --ranks 4", "give one, such as --bytes 4MiB");
+    bad("sim bcast --ranks 4 --bytes 4Mib", "'4Mib' is not a size");
+    bad("sim bcast --ranks 4 --bytes 1k --model curry", "curry");
+    bad("sim bcast --ranks 4 --bytes 1k --model hockney:alpha=fast,beta=1ns,gamma=1ns", "fast");
+    bad("sim bcast --ranks 4 --bytes 1k --arrivals uniform:max=1ms,sed=1", "sed");
+    bad("sim bcast --ranks 0 --bytes 1k", "'0' is not a number of ranks");
+    bad("sim bcast --ranks 4 --bytes 1k --root 7", "ranks are numbered 0 to 3");
+}
+
+}  // namespace
+}  // namespace rubato
