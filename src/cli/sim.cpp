@@ -200,7 +200,9 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
     std::vector<bar> bars;
     for (const row& r : rows)
         if (!r.skipped) bars.push_back({std::string(r.a->id), r.run, r.tail});
-    if (bars.size() != 1) return draw_bars(fmt::format("{}: run time", traits(s.common.what).name), heading, bars);
+    if (bars.size() != 1)
+        return draw_bars(fmt::format("{}: run time", traits(s.common.what).name),
+                         fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
     const row& only = *std::ranges::find_if(rows, [](const row& r) { return !r.skipped; });
     problem p = s.common;
     p.segments = only.segments;
@@ -209,12 +211,11 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
     return draw_svg({only.a->id, p, all, sim.steps, p.arrivals, heading});
 }
 
-std::string describe(const options& o, const setting& s) {
+std::string describe(const options& o) {
     constexpr std::size_t longest = 60;  // of a list with a time for each rank, the beginning says enough
     std::string arrivals = o.problem.arrivals;
     if (arrivals.size() > longest) arrivals = arrivals.substr(0, longest) + "...";
-    return fmt::format("{} ranks, {}arrivals {}, model {}", s.common.ranks, o.bytes.empty() ? "" : o.bytes + ", ",
-                       arrivals, o.model_text);
+    return fmt::format("{}arrivals {}, model {}", o.bytes.empty() ? "" : o.bytes + ", ", arrivals, o.model_text);
 }
 
 void simulate_all(const options& o) {
@@ -231,9 +232,11 @@ void simulate_all(const options& o) {
     for_each_in_parallel(chosen.size(), "simulated", [&](std::size_t i) { rows[i] = try_one(s, *chosen[i]); });
     std::ranges::stable_sort(rows, {}, [](const row& r) { return std::pair(r.skipped.has_value(), r.run); });
 
-    const std::string heading = describe(o, s);
+    const std::string heading = describe(o);
     if (!o.svg.empty()) write_out(as_svg(s, rows, heading), o.svg);
-    write_out(o.json ? as_json(rows) : as_text(rows, fmt::format("{}: {}", traits(s.common.what).name, heading)));
+    write_out(
+        o.json ? as_json(rows)
+               : as_text(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));
 }
 
 }  // namespace

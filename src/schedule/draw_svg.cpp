@@ -161,13 +161,13 @@ private:
             }
             if (!arrivals().empty()) arrival_mark(x(static_cast<double>(arrivals()[r].count())), y(r));
         }
-        if (!arrivals().empty()) {
-            const auto last = static_cast<double>(std::ranges::max(arrivals()).count());
-            if (last > 0)
-                put("<path class=\"event\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x(last), top - 14,
-                    y(d_.all.size() - 1) + 12);
-        }
+        if (const double last = last_arrival(); last > 0)
+            put("<path class=\"event\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x(last), top - 14, y(d_.all.size() - 1) + 12);
         put("</g>\n");
+    }
+
+    double last_arrival() const {
+        return arrivals().empty() ? 0 : static_cast<double>(std::ranges::max(arrivals()).count());
     }
 
     void arrival_mark(double cx, double cy) {
@@ -222,6 +222,8 @@ private:
             put("<path class=\"ink\" stroke-width=\"0\" d=\"M{:.1f} {:.1f}l-7 -5v10Z\"/>\n", cx + 8, at);
             cx += 15;
             say("arrives", 64);
+        }
+        if (last_arrival() > 0) {
             put("<path class=\"event\" d=\"M{:.1f} {:.1f}v14\"/>\n", cx, at - 7);
             cx += 8;
             say("last arrival", 90);

@@ -268,6 +268,15 @@ private:
         return moved;
     }
 
+    /// Scratch has room for larger blocks than it holds, so a step could move too little or too much of it.
+    bool moves_all_of(const value& v, std::int32_t r, const step& t, std::uint32_t k) const {
+        return key(v.by->low, buffer::input, v.origin) ==
+               key(r, t.kind == step_kind::send ? t.from : t.to, t.shape + k);
+    }
+    void say_size(std::int32_t r, std::size_t i, block b) {
+        say_step(r, i, "what block {} holds is not as large as what is moved", b);
+    }
+
     bool try_send(std::int32_t r, std::size_t s) {
         const step& out = of(r).steps[s];
         state& there = states_[static_cast<std::size_t>(out.peer)];
@@ -278,6 +287,7 @@ private:
         for (std::uint32_t k = 0; k < out.count; ++k) {
             const std::optional<value>& v = at(r, out.from, out.source + k);
             if (!v) return say_step(r, s, "block {} holds nothing yet", out.source + k), true;
+            if (!moves_all_of(*v, r, out, k)) return say_size(r, s, out.source + k), true;
             at(out.peer, in.to, in.target + k) = v;
         }
         states_[static_cast<std::size_t>(r)].done[s] = true;
@@ -293,6 +303,7 @@ private:
             const std::optional<value>& left = at(r, s.from, s.source + k);
             std::optional<value>& into = at(r, s.to, s.target + k);
             if (!left) return say_step(r, i, "block {} of its source holds nothing yet", s.source + k);
+            if (!moves_all_of(*left, r, s, k)) return say_size(r, i, s.source + k);
             if (s.kind == step_kind::copy) {
                 into = left;
                 continue;

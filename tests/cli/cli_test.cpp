@@ -313,7 +313,7 @@ TEST_F(verify_command, json_has_numbers_and_findings) {
 TEST_F(verify_command, reads_schedules_from_a_file) {
     for (const algorithm& a : algorithms()) {
         const outcome made =
-            rubato(fmt::format("schedule {} --ranks 8 --segments 2 -o {} --json", a.id, path("s.json")));
+            rubato(fmt::format("schedule {} --ranks 8 --segments 2 --idempotent -o {} --json", a.id, path("s.json")));
         ASSERT_EQ(made.status, 0) << a.id << made.err;
         EXPECT_EQ(good(fmt::format("verify --file {}", path("s.json"))), "8 schedules verified, 0 wrong\n") << a.id;
     }

@@ -78,6 +78,21 @@ TEST(verify, finds_a_message_whose_ends_differ_in_size) {
               "its size is not that of rank 0's step 0 (send input[0..1] to 1 (message 0))");
 }
 
+TEST(verify, finds_data_that_is_moved_in_part) {
+    // Of two parts the first may be larger. It waits in scratch, and only as much as the second has is passed on.
+    problem p = two_ranks(collective::bcast);
+    p.ranks = 3;
+    EXPECT_EQ(first_finding(p, 2,
+                            [](builder& b, std::int32_t r) {
+                                const slice slot = b.scratch(0, 1);
+                                if (r == 0) b.send(rank(1), b.input().sub(0));
+                                if (r == 1) b.recv(rank(0), slot);
+                                if (r == 1) b.send(rank(2), slot.holding(1, 1));
+                                if (r == 2) b.recv(rank(1), slot.holding(1, 1));
+                            }),
+              "what block 0 holds is not as large as what is moved");
+}
+
 TEST(verify, finds_a_missing_or_wrong_result) {
     EXPECT_EQ(first_finding(two_ranks(collective::bcast), 1, [](builder&, std::int32_t) {}),
               "rank 1, output block 0: expected input block 0 of 0, found nothing");
