@@ -264,6 +264,21 @@ public:
         const data copy = out;
         if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.at(0);
 #ifdef MPICH_VERSION
+        // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
+        if (c.what == collective::reduce_scatter_block && c.op != MPI_SUM && c.op != MPI_MAX) {
+            const std::int64_t all = c.recv_count * ranks;
+            data whole = c.send == MPI_IN_PLACE ? out : in;
+            call reduced = c;
+            reduced.what = collective::allreduce;
+            reduced.send = MPI_IN_PLACE;
+            reduced.recv = whole.at(0);
+            reduced.recv_count = all;
+            mpi::run_native(MPI_COMM_WORLD, reduced);
+            const int n = static_cast<int>(c.recv_count);
+            MPI_Sendrecv(whole.at(me * c.recv_count), n, c.recv_type, 0, 0, out.at(0), n, c.recv_type, 0, 0,
+                         MPI_COMM_SELF, MPI_STATUS_IGNORE);
+            return;
+        }
         // And where it forwards derived types as bytes it ends with "message truncated": so move bytes.
         int size = 0;
         MPI_Type_size(c.recv_type, &size);
