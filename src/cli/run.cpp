@@ -89,7 +89,7 @@ MPI_Op find_op(const std::string& name) {
 /// Small integers, so that sums are exact; of a product, only one rank's factor is not 1.
 int element(std::int64_t unit, int rank, int ranks, MPI_Op op) {
     if (op == MPI_PROD) return unit % ranks == rank ? 2 : 1;
-    return static_cast<int>((unit * 7 + rank * 3) % 5);
+    return static_cast<int>((unit * 7 + std::int64_t{rank} * 3) % 5);
 }
 
 /// The data of one rank's call.

@@ -112,41 +112,38 @@ chunk_table buffers::side::in_bytes(bool packed) const {
     return t;
 }
 
-buffers::side buffers::input_of(const call& c, int me, int ranks) {
-    const collective_traits& t = traits(c.what);
+/// A side with `wide` chunks, of a size each (a v-form) or all of `count` elements.
+buffers::side buffers::used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
+                                 std::int32_t wide) {
     side s;
-    s.used = uses_input(c, me);
-    if (!s.used) return s;
-    const bool from_output = c.what == collective::bcast || t.reduces;  // one datatype and count for both
-    s.address = c.what == collective::bcast ? c.recv : c.send;
-    s.wide = t.wide_input ? ranks : 1;
-    if (t.irregular && t.wide_input) {
-        check_chunks(c.send_chunks, ranks);
-        s.each = c.send_chunks;
+    s.used = true;
+    s.address = address;
+    s.wide = wide;
+    if (each != nullptr) {
+        check_chunks(*each, wide);
+        s.each = *each;
     } else {
-        s.count = from_output ? c.recv_count : c.send_count;
-        check_count(s.count);
+        check_count(count);
+        s.count = count;
     }
-    s.type = inspect_used(from_output ? c.recv_type : c.send_type);
+    s.type = inspect_used(type);
     return s;
 }
 
-buffers::side buffers::output_of(const call& c, int me, int ranks) {
+buffers::side buffers::input_of(const call& c, int me, int ranks) {
+    if (!uses_input(c, me)) return {};
     const collective_traits& t = traits(c.what);
-    side s;
-    s.used = uses_output(c, me);
-    if (!s.used) return s;
-    s.address = c.recv;
-    s.wide = t.wide_output ? ranks : 1;
-    if (t.irregular && t.wide_output) {
-        check_chunks(c.recv_chunks, ranks);
-        s.each = c.recv_chunks;
-    } else {
-        s.count = c.recv_count;
-        check_count(s.count);
-    }
-    s.type = inspect_used(c.recv_type);
-    return s;
+    const bool as_output = c.what == collective::bcast || t.reduces;  // one count and datatype for both
+    return used_side(c.what == collective::bcast ? c.recv : c.send, as_output ? c.recv_count : c.send_count,
+                     t.irregular && t.wide_input ? &c.send_chunks : nullptr, as_output ? c.recv_type : c.send_type,
+                     t.wide_input ? ranks : 1);
+}
+
+buffers::side buffers::output_of(const call& c, int me, int ranks) {
+    if (!uses_output(c, me)) return {};
+    const collective_traits& t = traits(c.what);
+    return used_side(c.recv, c.recv_count, t.irregular && t.wide_output ? &c.recv_chunks : nullptr, c.recv_type,
+                     t.wide_output ? ranks : 1);
 }
 
 void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {

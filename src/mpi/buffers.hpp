@@ -65,6 +65,8 @@ private:
         chunk_table in_bytes(bool packed) const;
     };
 
+    static side used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
+                          std::int32_t wide);
     static side input_of(const call& c, int me, int ranks);
     static side output_of(const call& c, int me, int ranks);
     void bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm);
