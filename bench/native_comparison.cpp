@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -36,12 +36,14 @@ void set_control_variable(const std::string& name, int value) {
         int describe = 0;
         MPI_Datatype type = MPI_DATATYPE_NULL;
         MPI_T_enum values = MPI_T_ENUM_NULL;
-        if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values, nullptr, &describe, &bind, &scope) != MPI_SUCCESS)
+        if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values, nullptr, &describe, &bind, &scope) !=
+            MPI_SUCCESS)
             continue;
         if (name != found) continue;
         MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
         int n = 0;
-        if (MPI_T_cvar_handle_alloc(i, nullptr, &handle, &n) != MPI_SUCCESS || MPI_T_cvar_write(handle, &value) != MPI_SUCCESS)
+        if (MPI_T_cvar_handle_alloc(i, nullptr, &handle, &n) != MPI_SUCCESS ||
+            MPI_T_cvar_write(handle, &value) != MPI_SUCCESS)
             throw error("cannot set " + name, "MPI_T refused", "run with OMPI_MCA_coll_tuned_use_dynamic_rules=1");
         MPI_T_cvar_handle_free(&handle);
         return;
@@ -182,8 +184,9 @@ int main(int argc, char** argv) {
     try {
         mpi::communicator ours(MPI_COMM_WORLD);
         if (me == 0)
-            fmt::print("| rubato | Open MPI | bytes | segments | Open MPI, us | rubato, us | ratio | 95 % | samples |\n"
-                       "|---|---|---|---|---|---|---|---|---|\n");
+            fmt::print(
+                "| rubato | Open MPI | bytes | segments | Open MPI, us | rubato, us | ratio | 95 % | samples |\n"
+                "|---|---|---|---|---|---|---|---|---|\n");
         for (const pair& p : pairs)
             for (const std::int64_t bytes : {1 << 10, 64 << 10, 4 << 20})
                 if (std::string(p.id).find(filter) != std::string::npos) compare(ours, p, bytes, 32 << 10, seconds);

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,7 @@ private:
 struct selection {
     /// Throws if there is no such id.
     selection(const char* id) : use(&find_algorithm(id)) {}
+    selection(const std::string& id) : use(&find_algorithm(id)) {}
     selection(std::string_view id) : use(&find_algorithm(id)) {}
     selection(const algorithm& a) : use(&a) {}
 
@@ -41,7 +43,9 @@ struct chunks {
     std::span<const std::int64_t> displacements{};
 };
 
-/// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it.
+/// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it. Where MPI has one buffer,
+/// count or datatype for both sides (bcast, reductions), it is the one of `recv`. What MPI does not call significant on
+/// a rank is not looked at.
 struct call {
     collective what = collective::barrier;
     const void* send = nullptr;
@@ -60,8 +64,10 @@ struct call {
 RUBATO_API void run_native(MPI_Comm comm, const call& c);
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory. Not for several threads at
-/// once. Counts are 64 bits wide. The members throw `error`; what they were doing is then undefined on other ranks, as
-/// with a failed MPI call.
+/// once; several of these may be used by several threads if MPI allows it. Counts are 64 bits wide. Making one and
+/// destroying it are collective; destroy it before MPI_Finalize. The members throw `error`. A call that is refused for
+/// its arguments leaves it usable; after a failed message it is not, and other ranks may hang, as with a failed MPI
+/// call.
 class RUBATO_API communicator {
 public:
     /// Collective over `user`, which must not be an inter-communicator.

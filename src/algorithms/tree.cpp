@@ -7,14 +7,6 @@
 namespace rubato {
 namespace {
 
-/// Pieces of at most `size` ranks, from low to high.
-std::vector<interval> cut(interval whole, std::int32_t size) {
-    std::vector<interval> pieces;
-    for (std::int32_t low = whole.low; low < whole.high; low += size)
-        pieces.push_back({low, std::min(whole.high, low + size)});
-    return pieces;
-}
-
 /// n nearly equal pieces, empty ones left out.
 std::vector<interval> cut_evenly(interval whole, std::int32_t n) {
     std::vector<interval> pieces;
@@ -75,10 +67,22 @@ tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
         std::int64_t size = 1;
         while (size * k < here.size()) size *= k;
         std::vector<branch> below;
-        for (const interval piece : cut(here, static_cast<std::int32_t>(size)))
-            if (!piece.has(r)) below.push_back({piece, piece.low});
-        const std::int32_t low = here.low + static_cast<std::int32_t>((r - here.low) / size * size);
-        here = {low, std::min(here.high, low + static_cast<std::int32_t>(size))};
+        interval mine{};
+        // The root's piece is never the short one.
+        const std::int32_t n = static_cast<std::int32_t>(size);
+        const std::int32_t rest = here.size() % n;
+        const bool short_first = rest != 0 && r >= here.high - rest;
+        std::int32_t low = here.low;
+        while (low < here.high) {
+            const std::int32_t high = std::min(here.high, low + (short_first && low == here.low ? rest : n));
+            const interval piece{low, high};
+            if (piece.has(r))
+                mine = piece;
+            else
+                below.push_back({piece, piece.low});
+            low = high;
+        }
+        here = mine;
         sort_far_first(below, r);
         return below;
     });

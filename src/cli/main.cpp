@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 namespace rubato::cli {
@@ -19,14 +20,22 @@ constexpr std::array subcommands{
 #endif
 };
 
+/// Under mpirun all ranks find the same mistake; the first says it for all.
+bool speaks() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+        if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+    return true;
+}
+
 int fail(std::string message) {
     std::ranges::replace(message, '\n', ' ');
-    fmt::print(stderr, "rubato: {}\n", message);
+    if (speaks()) fmt::print(stderr, "rubato: {}\n", message);
     return 2;
 }
 
 int run(int argc, char** argv) {
-    CLI::App command("Collectives that do not wait for latecomers: list, draw, verify and simulate their algorithms.");
+    CLI::App command(
+        "Collectives that do not wait for latecomers: list, draw, verify, simulate and run their algorithms.");
     command.name("rubato");
     command.set_help_flag("-h,--help", "print this help");
     command.set_version_flag("--version", "rubato " RUBATO_VERSION, "print the version");

@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-#include <new>
-
 namespace rubato::mpi {
 namespace {
+
+bool spreads(collective what) {
+    return what == collective::bcast || what == collective::scatter || what == collective::scatterv;
+}
+bool uses_input(const call& c, int me) { return !spreads(c.what) || me == c.root; }
+bool uses_output(const call& c, int me) {
+    if (c.what == collective::bcast) return me != c.root;
+    return !traits(c.what).rooted || spreads(c.what) || me == c.root;
+}
 
 void check_count(std::int64_t count) {
     if (count < 0)
@@ -18,6 +24,13 @@ void check_chunks(const chunks& each, int ranks) {
         if (n != static_cast<std::size_t>(ranks))
             throw error(fmt::format("{} counts or displacements for {} ranks", n, ranks),
                         "there must be one for each rank", "check the arguments of the collective");
+    for (const std::int64_t n : each.counts) check_count(n);
+}
+
+type_info inspect_used(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL)
+        throw error("no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments of the collective");
+    return inspect(type);
 }
 
 /// Bytes of a buffer whose chunks lie one after the other.
@@ -27,151 +40,193 @@ std::size_t total(const chunk_table& t, std::int32_t chunks) {
     return static_cast<std::size_t>(sum);
 }
 
-/// f(first element, elements, first byte in the packed form) for each run of consecutive elements.
+/// f(first element, elements, first byte in the packed form) for each run of consecutive elements that is not empty.
 template <class Side, class F>
 void for_each_run(const Side& s, F f) {
+    if (s.type.size == 0) return;
     if (s.each.counts.empty()) {
-        f(std::int64_t{0}, s.count * s.chunks_used, std::int64_t{0});
+        if (s.count > 0) f(std::int64_t{0}, s.count * s.wide, std::int64_t{0});
         return;
     }
     std::int64_t at = 0;
     for (std::size_t i = 0; i < s.each.counts.size(); ++i) {
-        f(s.each.displacements[i], s.each.counts[i], at);
+        if (s.each.counts[i] > 0) f(s.each.displacements[i], s.each.counts[i], at);
         at += s.each.counts[i] * s.type.size;
     }
 }
+
+std::byte* bytes_at(const void* address) { return static_cast<std::byte*>(const_cast<void*>(address)); }
 
 }  // namespace
 
 std::byte* workspace::reserve(std::size_t bytes) {
     if (bytes > size_) {
         memory_.reset();
-        memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{64})));
+        size_ = 0;
+        memory_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{alignment})));
         size_ = bytes;
     }
     return memory_.get();
 }
 
-bool in_place(const call& c) { return c.send == MPI_IN_PLACE || c.recv == MPI_IN_PLACE; }
+std::byte* workspace::reserve(const type_info& t, std::int64_t n) {
+    const std::ptrdiff_t first = origin(t, n);
+    constexpr auto step = static_cast<std::ptrdiff_t>(alignment);
+    const std::ptrdiff_t shift = ((-first) % step + step) % step;
+    return reserve(footprint(t, n) + alignment) + shift + first;
+}
+
+bool in_place(const call& c, int me) {
+    if (c.what == collective::bcast || c.what == collective::barrier) return false;
+    if (spreads(c.what)) return me == c.root && c.recv == MPI_IN_PLACE;
+    return uses_output(c, me) && c.send == MPI_IN_PLACE;
+}
 
 std::int64_t in_place_shift(const call& c, int me) {
-    if (c.recv == MPI_IN_PLACE) return -me;  // a scatter's root
+    if (spreads(c.what)) return -me;
     const collective_traits& t = traits(c.what);
     return t.wide_output && !t.wide_input ? me : 0;
 }
 
-void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
-    check_count(c.send_count);
-    check_count(c.recv_count);
-    for (const std::int64_t n : c.send_chunks.counts) check_count(n);
-    for (const std::int64_t n : c.recv_chunks.counts) check_count(n);
-    memory_ = {};
-    staged_output_ = {};
-    if (c.what == collective::barrier) {
-        layout_ = {};
-        unit_ = {};
-        return;
+/// The rank's own chunk of a buffer that has one for each rank.
+buffers::side buffers::side::own_chunk(int me) const {
+    side s = *this;
+    s.wide = 1;
+    s.each = {};
+    std::int64_t first = me * count;
+    if (!each.counts.empty()) {
+        first = each.displacements[static_cast<std::size_t>(me)];
+        s.count = each.counts[static_cast<std::size_t>(me)];
     }
-    if (traits(c.what).reduces)
-        bind_combined(c, ranks, safe_in_place);
-    else
-        bind_moved(c, me, ranks, safe_in_place, comm);
-    const std::int64_t units = layout_.scratch_units(p.steps());
-    if (units > 0) memory_.scratch = scratch_.reserve(footprint(unit_, units)) + origin(unit_, units);
-    memory_.scratch_stride = unit_.extent;
+    s.address = bytes_at(address) + first * type.extent;
+    return s;
 }
 
-void buffers::bind_combined(const call& c, int ranks, bool safe_in_place) {
-    unit_ = inspect(c.recv_type);
-    layout_ = layout::uniform(c.recv_count);
-    memory_.output = static_cast<std::byte*>(c.recv);
-    memory_.input_stride = memory_.output_stride = unit_.extent;
-    if (!in_place(c)) {
-        memory_.input = static_cast<std::byte*>(const_cast<void*>(c.send));
-        return;
-    }
-    memory_.input = memory_.output;
-    const std::int64_t n = c.recv_count * (traits(c.what).wide_input ? ranks : 1);
-    if (safe_in_place || n == 0) return;
-    std::byte* const copy = input_.reserve(footprint(unit_, n)) + origin(unit_, n);
-    copy_elements(unit_, memory_.input, copy, n);
-    memory_.input = copy;
-}
-
-chunk_table buffers::in_bytes(const side& s, bool packed) {
-    if (s.each.counts.empty()) return chunk_table::uniform(s.count * s.type.size);
+/// Packed, the chunks lie one after the other; else where the user has them.
+chunk_table buffers::side::in_bytes(bool packed) const {
+    if (each.counts.empty()) return chunk_table::uniform(count * type.size);
     std::vector<std::int64_t> counts;
-    for (const std::int64_t n : s.each.counts) counts.push_back(n * s.type.size);
+    for (const std::int64_t n : each.counts) counts.push_back(n * type.size);
     chunk_table t = chunk_table::packed(std::move(counts));
-    for (std::size_t i = 0; !packed && i < t.offsets.size(); ++i) t.offsets[i] = s.each.displacements[i] * s.type.size;
+    for (std::size_t i = 0; !packed && i < t.offsets.size(); ++i) t.offsets[i] = each.displacements[i] * type.size;
     return t;
 }
 
-void buffers::bind_moved(const call& c, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
+/// A side with `wide` chunks, of a size each (a v-form) or all of `count` elements.
+buffers::side buffers::used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
+                                 std::int32_t wide) {
+    side s;
+    s.used = true;
+    s.address = address;
+    s.wide = wide;
+    if (each != nullptr) {
+        check_chunks(*each, wide);
+        s.each = *each;
+    } else {
+        check_count(count);
+        s.count = count;
+    }
+    s.type = inspect_used(type);
+    return s;
+}
+
+buffers::side buffers::input_of(const call& c, int me, int ranks) {
+    if (!uses_input(c, me)) return {};
     const collective_traits& t = traits(c.what);
-    const bool at_root = !t.rooted || me == c.root;
-    const bool spreads = c.what == collective::bcast || c.what == collective::scatter || c.what == collective::scatterv;
-    side in{
-        c.send, c.send_count, c.send_chunks, inspect(c.send_type), spreads ? at_root : true, t.wide_input ? ranks : 1};
-    side out{c.recv, c.recv_count, c.recv_chunks, inspect(c.recv_type), true, t.wide_output ? ranks : 1};
-    if (c.what == collective::bcast) out.used = !at_root;
-    if (c.what == collective::gather || c.what == collective::gatherv) out.used = at_root;
+    const bool as_output = c.what == collective::bcast || t.reduces;  // one count and datatype for both
+    return used_side(c.what == collective::bcast ? c.recv : c.send, as_output ? c.recv_count : c.send_count,
+                     t.irregular && t.wide_input ? &c.send_chunks : nullptr, as_output ? c.recv_type : c.send_type,
+                     t.wide_input ? ranks : 1);
+}
 
-    if (t.irregular) {
-        if (t.wide_input && in.used && c.send != MPI_IN_PLACE) check_chunks(in.each, ranks);
-        if (t.wide_output && out.used) check_chunks(out.each, ranks);
-    }
+buffers::side buffers::output_of(const call& c, int me, int ranks) {
+    if (!uses_output(c, me)) return {};
+    const collective_traits& t = traits(c.what);
+    return used_side(c.recv, c.recv_count, t.irregular && t.wide_output ? &c.recv_chunks : nullptr, c.recv_type,
+                     t.wide_output ? ranks : 1);
+}
 
-    // The rank's own chunk of the other side, or all of it.
-    const auto own = [me, &t](const side& whole) {
-        if (t.wide_input && t.wide_output) return whole;
-        side s = whole;
-        s.chunks_used = 1;
-        const std::int64_t first =
-            s.each.counts.empty() ? me * s.count : s.each.displacements[static_cast<std::size_t>(me)];
-        if (!s.each.counts.empty()) s.count = s.each.counts[static_cast<std::size_t>(me)];
-        s.each = {};
-        s.address = static_cast<const std::byte*>(s.address) + first * s.type.extent;
-        return s;
-    };
-    const bool coincide = in_place(c);
-    if (c.send == MPI_IN_PLACE) in = own(out);
-    if (c.recv == MPI_IN_PLACE) out = own(in);
-    // A side that this rank does not use has chunks as large as the other's.
-    if (!in.used) in.count = out.count, in.type = out.type, in.each = {};
-    if (!out.used) out.count = in.count, out.type = in.type, out.each = {};
-
+void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
+    memory_ = {};
+    layout_ = {};
     unit_ = {};
-    layout_.input = in_bytes(in, !in.type.dense);
-    layout_.output = in_bytes(out, !out.type.dense);
-    if (in.used) {
-        memory_.input = static_cast<std::byte*>(const_cast<void*>(in.address));
-        if (!in.type.dense || (coincide && !safe_in_place)) {
-            if (in.type.dense) layout_.input = in_bytes(in, true);
-            memory_.input = input_.reserve(total(layout_.input, in.chunks_used));
-            for_each_run(in, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
-                const std::byte* from = static_cast<const std::byte*>(in.address) + first * in.type.extent;
-                if (n > 0) pack(in.type, from, n, memory_.input + at, comm);
-            });
-        }
+    staged_output_ = {};
+    if (c.what == collective::barrier) return;
+
+    const bool coincide = in_place(c, me);
+    side in;
+    side out;
+    if (coincide && spreads(c.what)) {  // a scatter's root keeps its chunk where it is
+        in = input_of(c, me, ranks);
+        out = in.own_chunk(me);
+    } else if (coincide) {
+        out = output_of(c, me, ranks);
+        const collective_traits& t = traits(c.what);
+        in = t.wide_output && !t.wide_input ? out.own_chunk(me) : out;
+        if (t.reduces && t.wide_input) in.wide = ranks;
+    } else {
+        in = input_of(c, me, ranks);
+        out = output_of(c, me, ranks);
     }
-    if (out.used) {
-        memory_.output = static_cast<std::byte*>(const_cast<void*>(out.address));
-        if (!out.type.dense) {
-            memory_.output = output_.reserve(total(layout_.output, out.chunks_used));
-            staged_output_ = out;
-            staged_output_.used = c.recv != MPI_IN_PLACE;  // else it is part of what the user sends
-        }
+    // A side that this rank does not use has chunks as large as the other's.
+    if (!in.used) in.count = out.count, in.type = out.type;
+    if (!out.used) out.count = in.count, out.type = in.type;
+
+    const bool copy_input = coincide && !safe_in_place;
+    if (traits(c.what).reduces)
+        bind_combined(in, out, copy_input, comm);
+    else
+        bind_moved(in, out, copy_input, comm);
+    if (coincide && spreads(c.what)) staged_output_.used = false;  // it is part of what the user sends
+
+    const std::int64_t units = layout_.scratch_units(p.steps());
+    if (units > 0) memory_.scratch = scratch_.reserve(unit_, units);
+    memory_.scratch_stride = unit_.extent;
+}
+
+void buffers::bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm) {
+    unit_ = in.type;
+    layout_ = layout::uniform(in.count);
+    memory_.input = bytes_at(in.address);
+    memory_.output = out.used ? bytes_at(out.address) : nullptr;
+    memory_.input_stride = memory_.output_stride = unit_.extent;
+    const std::int64_t n = in.count * in.wide;
+    if (!copy_input || n == 0) return;
+    memory_.input = input_.reserve(unit_, n);
+    copy_elements(unit_, in.address, memory_.input, n, comm);
+}
+
+void buffers::bind_moved(const side& in, const side& out, bool copy_input, MPI_Comm comm) {
+    const bool stage_input = in.used && (copy_input || !in.type.dense);
+    const bool stage_output = out.used && !out.type.dense;
+    layout_.input = in.in_bytes(stage_input);
+    layout_.output = out.in_bytes(stage_output);
+    if (in.used) memory_.input = bytes_at(in.address);
+    if (out.used) memory_.output = bytes_at(out.address);
+    if (stage_input) {
+        memory_.input = input_.reserve(total(layout_.input, in.wide));
+        for_each_run(in, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
+            pack(in.type, bytes_at(in.address) + first * in.type.extent, n, memory_.input + at, comm);
+        });
+    }
+    if (stage_output) {
+        memory_.output = output_.reserve(total(layout_.output, out.wide));
+        staged_output_ = out;
     }
 }
 
 void buffers::finish(MPI_Comm comm) {
-    if (!staged_output_.used) return;
     const side& s = staged_output_;
+    if (!s.used) return;
     for_each_run(s, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
-        auto* const to = static_cast<std::byte*>(const_cast<void*>(s.address)) + first * s.type.extent;
-        if (n > 0) unpack(s.type, memory_.output + at, to, n, comm);
+        unpack(s.type, memory_.output + at, bytes_at(s.address) + first * s.type.extent, n, comm);
     });
+}
+
+void buffers::leak() {
+    scratch_.leak();
+    input_.leak();
+    output_.leak();
 }
 
 }  // namespace rubato::mpi

@@ -3,6 +3,8 @@
 // Where data is combined, units are elements and lie where the user has them. Where it is only moved, units are bytes
 // of the message, so that ranks may describe the same data by different types: data that lies in memory as in a message
 // is used in place, other data is packed before and unpacked afterwards.
+//
+// Only what MPI calls significant on this rank is ever looked at.
 #pragma once
 
 #include "datatype.hpp"
@@ -10,6 +12,7 @@
 #include "rubato/mpi.hpp"
 
 #include <memory>
+#include <new>
 
 namespace rubato::mpi {
 
@@ -17,14 +20,24 @@ namespace rubato::mpi {
 class workspace {
 public:
     std::byte* reserve(std::size_t bytes);
+    /// Room for n elements; gives the address of the first, aligned as well as any datatype may want it.
+    std::byte* reserve(const type_info& t, std::int64_t n);
+    /// Forgets the memory without giving it back: somebody may still read it.
+    void leak() { (void)memory_.release(); }
 
 private:
+    static constexpr std::size_t alignment = 64;
     struct release {
-        void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{64}); }
+        void operator()(std::byte* p) const { ::operator delete[](p, std::align_val_t{alignment}); }
     };
     std::unique_ptr<std::byte[], release> memory_{};
     std::size_t size_ = 0;
 };
+
+/// Whether the call's input and output are the same memory on this rank.
+bool in_place(const call& c, int me);
+/// How far, in chunks, the output lies from the input then (see safe_in_place).
+std::int64_t in_place_shift(const call& c, int me);
 
 class buffers {
 public:
@@ -32,25 +45,32 @@ public:
     void bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm);
     /// Gives the user what was received elsewhere.
     void finish(MPI_Comm comm);
+    void leak();
 
     const memory& where() const { return memory_; }
     const layout& sizes() const { return layout_; }
     const type_info& unit() const { return unit_; }
 
 private:
-    /// One of the user's buffers.
+    /// One of the user's buffers, as far as this rank uses it.
     struct side {
         const void* address = nullptr;
         std::int64_t count = 0;  // elements per chunk
         chunks each{};           // of a v-form, instead of count
         type_info type{};
-        bool used = false;  // by this rank
-        std::int32_t chunks_used = 1;
+        std::int32_t wide = 1;  // chunks
+        bool used = false;
+
+        side own_chunk(int me) const;
+        chunk_table in_bytes(bool packed) const;
     };
 
-    void bind_combined(const call& c, int ranks, bool safe_in_place);
-    void bind_moved(const call& c, int me, int ranks, bool safe_in_place, MPI_Comm comm);
-    static chunk_table in_bytes(const side& s, bool packed);
+    static side used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
+                          std::int32_t wide);
+    static side input_of(const call& c, int me, int ranks);
+    static side output_of(const call& c, int me, int ranks);
+    void bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm);
+    void bind_moved(const side& in, const side& out, bool copy_input, MPI_Comm comm);
 
     layout layout_{};
     memory memory_{};
@@ -60,10 +80,5 @@ private:
     workspace input_{};
     workspace output_{};
 };
-
-/// Whether the call's input and output are the same memory on this rank.
-bool in_place(const call& c);
-/// How far, in chunks, the output lies from the input then (see safe_in_place).
-std::int64_t in_place_shift(const call& c, int me);
 
 }  // namespace rubato::mpi

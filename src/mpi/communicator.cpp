@@ -14,17 +14,16 @@ namespace rubato::mpi {
 namespace {
 
 constexpr int version = 1;  // of what ranks must agree on: plans, tags, announcements
-constexpr std::size_t most_plans = 128;
 
 struct plan_key {
-    const algorithm* use;
+    schedule (*build)(const problem&, rank);
     problem what;
 
     bool operator==(const plan_key&) const = default;
 };
 struct plan_hash {
     std::size_t operator()(const plan_key& k) const {
-        std::size_t h = std::hash<const void*>()(k.use);
+        std::size_t h = std::hash<schedule (*)(const problem&, rank)>()(k.build);
         const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15U; };
         mix(static_cast<std::size_t>(k.what.root.value));
         mix(k.what.segments);
@@ -55,89 +54,106 @@ int tag_upper_bound() {
 }
 
 /// A communicator of the same ranks, without the user's attributes.
-MPI_Comm make_private(MPI_Comm user) {
-    int inter = 0;
-    check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter");
-    if (inter != 0)
-        throw error("an inter-communicator", "rubato's collectives work within one group",
-                    "call MPI's own collectives on it");
-    MPI_Group group = MPI_GROUP_NULL;
-    MPI_Comm mine = MPI_COMM_NULL;
-    check(MPI_Comm_group(user, &group), "MPI_Comm_group");
-    const int code = MPI_Comm_create(user, group, &mine);
-    check(MPI_Group_free(&group), "MPI_Group_free");
-    check(code, "MPI_Comm_create");
-    check(MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    return mine;
-}
+class private_communicator {
+public:
+    explicit private_communicator(MPI_Comm user) {
+        int inter = 0;
+        check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter");
+        if (inter != 0)
+            throw error("an inter-communicator", "rubato's collectives work within one group",
+                        "call MPI's own collectives on it");
+        MPI_Group group = MPI_GROUP_NULL;
+        check(MPI_Comm_group(user, &group), "MPI_Comm_group");
+        const int code = MPI_Comm_create(user, group, &comm_);
+        MPI_Group_free(&group);
+        check(code, "MPI_Comm_create");
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    }
+    ~private_communicator() {
+        int finalized = 0;
+        if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
+    }
+    private_communicator(const private_communicator&) = delete;
+    private_communicator& operator=(const private_communicator&) = delete;
+
+    MPI_Comm get() const { return comm_; }
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+};
 
 }  // namespace
 
 class communicator::state {
 public:
-    explicit state(MPI_Comm user) : comm_(make_private(user)), transport_(comm_, tag_layout(tag_upper_bound())) {
-        check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-        check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+    explicit state(MPI_Comm user) : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
+        check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
+        check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
         // The lowest and the highest version, in one go.
         std::array<int, 2> versions{version, -version};
-        check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_), "MPI_Allreduce");
+        check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
         if (versions[0] != -versions[1])
             throw error("different versions of rubato in one program",
                         fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
                         "run the same version on all hosts");
     }
-    ~state() {
-        int finalized = 0;
-        if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
-    }
-    state(const state&) = delete;
-    state& operator=(const state&) = delete;
-
     int rank() const { return rank_; }
     int size() const { return size_; }
 
     void run(const selection& how, const call& c) {
         if (broken_)
             throw error("this communicator cannot be used any more", "a collective on it has failed", "make a new one");
+        // Counted even if this rank refuses the call, so that what others sent for it is not taken for the next one.
+        const std::uint64_t operation = operation_++;
         ready_plan& r = find_plan(how, c);
-        if (in_place(c) && !r.safe_in_place)
+        r.last_used = operation;
+        if (in_place(c, rank_) && !r.safe_in_place)
             r.safe_in_place = safe_in_place(r.steps.steps(), in_place_shift(c, rank_) * r.steps.steps().parts);
-        buffers_.bind(c, r.steps, rank_, size_, r.safe_in_place.value_or(true), comm_);
-        transport_.bind(buffers_.unit(), c.op, operation_++);
-        broken_ = true;
-        execution_.start(r.steps, buffers_.sizes(), buffers_.where(), transport_);
-        execution_.wait();
-        buffers_.finish(comm_);
-        broken_ = false;
+        buffers_.bind(c, r.steps, rank_, size_, r.safe_in_place.value_or(true), comm_.get());
+        transport_.bind(buffers_.unit(), c.op, operation);
+        try {
+            execution_.start(r.steps, buffers_.sizes(), buffers_.where(), transport_);
+            execution_.wait();
+            buffers_.finish(comm_.get());
+        } catch (...) {
+            broken_ = true;
+            transport_.abandon();
+            buffers_.leak();
+            throw;
+        }
     }
 
 private:
     struct ready_plan {
         plan steps;
         std::optional<bool> safe_in_place{};
+        std::uint64_t last_used = 0;
     };
 
     ready_plan& find_plan(const selection& how, const call& c) {
-        plan_key key{how.use, {}};
+        plan_key key{how.use->build, {}};
         problem& p = key.what;
         p.what = c.what;
         p.ranks = size_;
-        p.root = rubato::rank(c.root);
+        if (traits(c.what).rooted) p.root = rubato::rank(c.root);
         p.segments = how.segments;
         p.radix = how.radix;
         p.arrivals = how.arrivals;
         if (traits(c.what).reduces) {
+            if (c.op == MPI_OP_NULL)
+                throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
             p.commutative = commutes(c.op);
             p.idempotent = is_idempotent(c.op);
         }
         const auto found = plans_.find(key);
         if (found != plans_.end()) return found->second;
-        if (plans_.size() >= most_plans) plans_.clear();
+        if (plans_.size() >= std::max<std::size_t>(128, 4 * static_cast<std::size_t>(size_)))
+            plans_.erase(std::ranges::min_element(plans_, {}, [](const auto& e) { return e.second.last_used; }));
         ready_plan made{plan(build_one(*how.use, p, rubato::rank(rank_)))};
         return plans_.emplace(std::move(key), std::move(made)).first->second;
     }
 
-    MPI_Comm comm_;
+    private_communicator comm_;
     int rank_ = 0;
     int size_ = 1;
     mpi_transport transport_;

@@ -20,23 +20,32 @@ std::string describe(int code) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
+int combiner_of(MPI_Datatype type, int& integers, int& addresses, int& types) {
+    int combiner = 0;
+    check(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
+    return combiner;
+}
+
+bool is_predefined(int combiner) {
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 /// Elements of a derived type may be permuted in memory even where size and extent agree, so only types that are known
 /// to keep their order count as dense.
 bool keeps_order(MPI_Datatype type) {
     int integers = 0;
     int addresses = 0;
     int types = 0;
-    int combiner = 0;
-    check(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
-    if (combiner == MPI_COMBINER_NAMED) return true;
+    const int combiner = combiner_of(type, integers, addresses, types);
+    if (is_predefined(combiner)) return true;
     if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
     int count = 0;
     MPI_Aint address = 0;
     MPI_Datatype inner = MPI_DATATYPE_NULL;
     check(MPI_Type_get_contents(type, integers, addresses, types, &count, &address, &inner), "MPI_Type_get_contents");
     const bool result = keeps_order(inner);
-    check(MPI_Type_get_envelope(inner, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
-    if (combiner != MPI_COMBINER_NAMED) check(MPI_Type_free(&inner), "MPI_Type_free");
+    if (!is_predefined(combiner_of(inner, integers, addresses, types))) check(MPI_Type_free(&inner), "MPI_Type_free");
     return result;
 }
 
@@ -107,16 +116,18 @@ void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int
     });
 }
 
-void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n) {
+void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n, MPI_Comm comm) {
     if (t.dense) {
         std::memcpy(to, from, static_cast<std::size_t>(n * t.size));
         return;
     }
+    int me = 0;
+    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
     in_runs(t, n, [&](std::int64_t first, int count) {
-        check(MPI_Sendrecv(static_cast<const std::byte*>(from) + first * t.extent, count, t.type, 0, 0,
-                           static_cast<std::byte*>(to) + first * t.extent, count, t.type, 0, 0, MPI_COMM_SELF,
-                           MPI_STATUS_IGNORE),
-              "MPI_Sendrecv");
+        check(
+            MPI_Sendrecv(static_cast<const std::byte*>(from) + first * t.extent, count, t.type, me, 0,
+                         static_cast<std::byte*>(to) + first * t.extent, count, t.type, me, 0, comm, MPI_STATUS_IGNORE),
+            "MPI_Sendrecv");
     });
 }
 

@@ -29,7 +29,8 @@ std::ptrdiff_t origin(const type_info& t, std::int64_t n);
 /// n elements to or from the contiguous bytes of a message; comm only tells MPI who would read them.
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm);
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm);
-void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n);
+/// Other than dense elements are copied by a message of this rank to itself on `comm`, which must be ours.
+void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n, MPI_Comm comm);
 
 /// As many elements as MPI's int cannot count, as one element of a new type; to be freed.
 MPI_Datatype large_type(std::int64_t n, const type_info& t);

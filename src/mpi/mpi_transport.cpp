@@ -21,7 +21,7 @@ void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operati
 }
 
 template <class Post>
-void mpi_transport::post(std::uint32_t step, std::int64_t units, Post p) {
+void mpi_transport::post(std::uint32_t step, bool receives, std::int64_t units, Post p) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (units <= INT_MAX) {
         p(static_cast<int>(units), unit_.type, &request);
@@ -31,18 +31,18 @@ void mpi_transport::post(std::uint32_t step, std::int64_t units, Post p) {
         check(MPI_Type_free(&all), "MPI_Type_free");
     }
     requests_.push_back(request);
-    steps_.push_back(step);
+    messages_.push_back({step, receives});
 }
 
 void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
                          std::uint32_t message) {
-    post(step, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+    post(step, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
         check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
     });
 }
 
 void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
-    post(step, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+    post(step, true, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
         check(MPI_Irecv(data, count, type, from.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Irecv");
     });
 }
@@ -50,22 +50,38 @@ void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units
 void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     const int n = static_cast<int>(requests_.size());
     indices_.resize(requests_.size());
+    statuses_.resize(requests_.size());
     int done = 0;
-    if (wait)
-        check(MPI_Waitsome(n, requests_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE), "MPI_Waitsome");
-    else
-        check(MPI_Testsome(n, requests_.data(), &done, indices_.data(), MPI_STATUSES_IGNORE), "MPI_Testsome");
+    const int code = wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
+                          : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
+    if (code == MPI_ERR_IN_STATUS)
+        for (int i = 0; i < done; ++i) check(statuses_[static_cast<std::size_t>(i)].MPI_ERROR, "a message");
+    check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
     for (int i = 0; i < done; ++i)
-        completed.push_back(steps_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])]);
+        completed.push_back(messages_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])].step);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (requests_[i] == MPI_REQUEST_NULL) continue;
         requests_[kept] = requests_[i];
-        steps_[kept++] = steps_[i];
+        messages_[kept++] = messages_[i];
     }
     requests_.resize(kept);
-    steps_.resize(kept);
+    messages_.resize(kept);
+}
+
+void mpi_transport::abandon() noexcept {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        if (messages_[i].receives) {
+            MPI_Cancel(&requests_[i]);
+            MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+        } else {
+            MPI_Request_free(&requests_[i]);
+        }
+    }
+    requests_.clear();
+    messages_.clear();
 }
 
 void mpi_transport::combine(const std::byte* left, std::byte* into, std::int64_t units) {
@@ -77,7 +93,7 @@ void mpi_transport::combine(const std::byte* left, std::byte* into, std::int64_t
 }
 
 void mpi_transport::copy(const std::byte* from, std::byte* to, std::int64_t units) {
-    copy_elements(unit_, from, to, units);
+    copy_elements(unit_, from, to, units, comm_);
 }
 
 }  // namespace rubato::mpi

@@ -32,6 +32,8 @@ public:
 
     /// For the next operation: what a unit is, how units are combined, which tags to use.
     void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+    /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
+    void abandon() noexcept;
 
     void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
     void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
@@ -41,16 +43,21 @@ public:
 
 private:
     template <class Post>
-    void post(std::uint32_t step, std::int64_t units, Post p);
+    void post(std::uint32_t step, bool receives, std::int64_t units, Post p);
 
     MPI_Comm comm_;
     tag_layout tags_;
     type_info unit_{};
     MPI_Op op_ = MPI_OP_NULL;
     int first_tag_ = 0;
+    struct under_way {
+        std::uint32_t step;
+        bool receives;
+    };
     std::vector<MPI_Request> requests_{};
-    std::vector<std::uint32_t> steps_{};  // of each request
+    std::vector<under_way> messages_{};  // of each request
     std::vector<int> indices_{};
+    std::vector<MPI_Status> statuses_{};
 };
 
 }  // namespace rubato::mpi

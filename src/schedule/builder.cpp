@@ -76,7 +76,7 @@ void builder::copy(slice from, slice to) {
     s.to = to.where;
     s.target = to.first;
     // The sizes are looked up where the data goes to; a scratch slot may be larger than what it takes.
-    s.shape = to.where == buffer::scratch && from.where != buffer::scratch ? from.shape : to.shape;
+    s.shape = to.shape;
     s.count = to.count;
     add(s, {});
 }

@@ -88,6 +88,12 @@ private:
     std::size_t blocks(std::int32_t r, buffer b) const {
         const schedule& s = of(r);
         if (b == buffer::scratch) return s.scratch.size();
+        const bool at_root = r == p_.root.value;
+        const bool spreads = t_.rooted && !t_.reduces && !t_.wide_output;  // bcast, scatter, scatterv
+        if (p_.what == collective::barrier) return 0;
+        if (b == buffer::input && spreads && !at_root) return 0;
+        if (b == buffer::output && t_.rooted && (p_.what == collective::bcast ? at_root : !spreads && !at_root))
+            return 0;
         const bool wide = b == buffer::input ? t_.wide_input : t_.wide_output;
         return (wide ? static_cast<std::size_t>(p_.ranks) : 1) * s.parts;
     }
@@ -136,6 +142,15 @@ private:
             say_step(r, i, "there are only {} such blocks", blocks(r, where));
             return;
         }
+        const std::uint32_t parts = of(r).parts;
+        if (t_.irregular && where != buffer::scratch && first / parts != (first + t.count - 1) / parts)
+            say_step(r, i, "chunks need not lie one after the other");
+        if (where == buffer::scratch && t_.irregular && t_.rooted)
+            for (std::uint32_t k = 0; k < t.count; ++k) {
+                const auto chunk = static_cast<std::int32_t>(of(r).scratch[first + k] / parts);
+                if (p_.what == collective::scatterv ? chunk != 0 : (r != p_.root.value && chunk != r))
+                    say_step(r, i, "rank {} does not know the size of scratch block {}", r, first + k);
+            }
         for (std::uint32_t k = 0; k < t.count; ++k) {
             const size_key moved = key(r, shape_of, t.shape + k);
             if (where != buffer::scratch) {
@@ -234,7 +249,13 @@ private:
         bool moved = false;
         for (bool again = true; again && found_.empty();) {
             again = false;
-            while (st.next_local < st.local.size() && ready(r, st.local[st.next_local]) && found_.empty()) {
+            const auto strict = [&](std::size_t i) {
+                if (of(r).steps[i].kind == step_kind::copy) return true;
+                return (st.next_send == st.sends.size() || st.sends[st.next_send] > i) &&
+                       (st.next_recv == st.recvs.size() || st.recvs[st.next_recv] > i);
+            };
+            while (st.next_local < st.local.size() && ready(r, st.local[st.next_local]) &&
+                   strict(st.local[st.next_local]) && found_.empty()) {
                 run_local(r, st.local[st.next_local++]);
                 again = true;
             }

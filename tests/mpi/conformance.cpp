@@ -229,11 +229,26 @@ public:
             }
         }
         if (call_.what == collective::bcast) c.send = c.recv;
-        // What is not significant may be anything.
+        // What is not significant may be anything. (Open MPI itself checks more than it may, so only ours gets it.)
+        const std::int64_t garbage[] = {-7};
+        const auto spoil_send = [&] {
+            c.send_count = -3;
+            c.send_type = MPI_DATATYPE_NULL;
+            c.send_chunks = {garbage, garbage};
+        };
+        const auto spoil_recv = [&] {
+            c.recv_count = -3;
+            c.recv_type = MPI_DATATYPE_NULL;
+            c.recv_chunks = {garbage, garbage};
+        };
         if (scatters && !at_root) c.send = nullptr;
         if ((gathers || reduces_to_root) && !at_root) c.recv = nullptr;
-        if (scatters && !at_root) c.send_chunks = {};
-        if (gathers && !at_root) c.recv_chunks = {};
+        if (how && scatters && !at_root) spoil_send();
+        if (how && gathers && !at_root) spoil_recv();
+        if (how && c.send == MPI_IN_PLACE && !traits_.reduces) spoil_send();
+        if (how && c.recv == MPI_IN_PLACE) spoil_recv();
+        if (how && reduces_to_root && !at_root) c.recv = reinterpret_cast<void*>(8);
+        if (how && !traits_.rooted) c.root = -5;
         if (how) {
             ours_.run(*how, c);
         } else {
@@ -249,6 +264,21 @@ public:
         const data copy = out;
         if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.at(0);
 #ifdef MPICH_VERSION
+        // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
+        if (c.what == collective::reduce_scatter_block && c.op != MPI_SUM && c.op != MPI_MAX) {
+            const std::int64_t all = c.recv_count * ranks;
+            data whole = c.send == MPI_IN_PLACE ? out : in;
+            call reduced = c;
+            reduced.what = collective::allreduce;
+            reduced.send = MPI_IN_PLACE;
+            reduced.recv = whole.at(0);
+            reduced.recv_count = all;
+            mpi::run_native(MPI_COMM_WORLD, reduced);
+            const int n = static_cast<int>(c.recv_count);
+            MPI_Sendrecv(whole.at(me * c.recv_count), n, c.recv_type, 0, 0, out.at(0), n, c.recv_type, 0, 0,
+                         MPI_COMM_SELF, MPI_STATUS_IGNORE);
+            return;
+        }
         // And where it forwards derived types as bytes it ends with "message truncated": so move bytes.
         int size = 0;
         MPI_Type_size(c.recv_type, &size);
@@ -399,6 +429,51 @@ void check_type_maps(mpi::communicator& ours, const std::string& filter) {
     MPI_Type_free(&swapped);
 }
 
+/// Elements of no size; a receive of the user's that would take any message of this process to itself; a Fortran type.
+void check_odd_types(mpi::communicator& ours) {
+    MPI_Datatype empty = MPI_DATATYPE_NULL;
+    MPI_Type_vector(0, 1, 1, MPI_INT, &empty);
+    MPI_Type_commit(&empty);
+    int x = 5;
+    ours.bcast("bcast/binomial", &x, 3, empty, 0);
+    ours.gather("gather/linear", &x, 2, empty, &x, 2, empty, 0);
+    MPI_Type_free(&empty);
+
+    int taken = 0;
+    MPI_Request any = MPI_REQUEST_NULL;
+    MPI_Irecv(&taken, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any);
+    MPI_Datatype gap = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 8, &gap);
+    MPI_Type_commit(&gap);
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(
+        [](void* a, void* b, int* n, MPI_Datatype*) {
+            for (int i = 0; i < *n; ++i) static_cast<int*>(b)[2 * i] += static_cast<int*>(a)[2 * i];
+        },
+        1, &op);
+    const int in[4] = {1, -1, 2, -1};
+    int out[4] = {0, -2, 0, -2};
+    ours.scan("scan/recursive_doubling", in, out, 2, gap, op);
+    if (out[0] != me + 1 || out[1] != -2 || out[2] != 2 * (me + 1)) fail("a scan beside a greedy receive is wrong");
+    MPI_Op_free(&op);
+    MPI_Type_free(&gap);
+    MPI_Send(&x, 1, MPI_INT, 0, 3, MPI_COMM_SELF);
+    MPI_Wait(&any, MPI_STATUS_IGNORE);
+    if (taken != 5) fail("a message of ours was taken by the user's receive");
+
+    MPI_Datatype real = MPI_DATATYPE_NULL;
+    if (MPI_Type_create_f90_real(6, MPI_UNDEFINED, &real) == MPI_SUCCESS) {
+        MPI_Datatype two = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(2, real, &two);
+        MPI_Type_commit(&two);
+        float y[2] = {static_cast<float>(me), 1};
+        ours.bcast("bcast/binomial", y, 1, two, 0);
+        if (y[0] != 0) fail("a broadcast of a Fortran type is wrong");
+        MPI_Type_free(&two);
+    }
+    checked += 4;
+}
+
 /// Wrong calls are refused, on all ranks alike, and the communicator can be used afterwards.
 void check_errors(mpi::communicator& ours) {
     const auto expect_error = [](const char* what, const std::function<void()>& f) {
@@ -414,10 +489,29 @@ void check_errors(mpi::communicator& ours) {
     expect_error("a root outside", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_INT, ranks); });
     expect_error("a negative count", [&] { ours.bcast("bcast/binomial", &x, -1, MPI_INT, 0); });
     expect_error("an unknown algorithm", [&] { ours.bcast("bcast/nothing", &x, 1, MPI_INT, 0); });
+    expect_error("no datatype", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_DATATYPE_NULL, 0); });
+    expect_error("no operator", [&] { ours.allreduce("allreduce/ring", &x, &y, 1, MPI_INT, MPI_OP_NULL); });
     expect_error("an algorithm of another collective",
                  [&] { ours.allreduce("bcast/binomial", &x, &y, 1, MPI_INT, MPI_SUM); });
     ours.reduce("reduce/binomial", &x, &y, 1, MPI_INT, MPI_SUM, 0);
     if (me == 0 && y != ranks) fail("a reduction after refused calls is wrong");
+
+    // Refused by the root alone: what the others sent for that call must not turn up in the next one.
+    mpi::communicator other(MPI_COMM_WORLD);
+    const std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), 1);
+    std::vector<std::int64_t> places;
+    for (int r = 0; r < ranks; ++r) places.push_back(r);
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    const int stale = -1;
+    if (me == 0)
+        expect_error("too few displacements", [&] {
+            other.gatherv("gatherv/linear", &stale, 1, MPI_INT, all.data(), {counts, {}}, MPI_INT, 0);
+        });
+    else
+        other.gatherv("gatherv/linear", &stale, 1, MPI_INT, nullptr, {}, MPI_INT, 0);
+    other.gatherv("gatherv/linear", &me, 1, MPI_INT, all.data(), {counts, places}, MPI_INT, 0);
+    for (int r = 0; me == 0 && r < ranks; ++r)
+        if (all[static_cast<std::size_t>(r)] != r) fail("a gather took what was sent for a refused one");
 }
 
 }  // namespace
@@ -438,6 +532,7 @@ int main(int argc, char** argv) {
         mpi::communicator ours(MPI_COMM_WORLD);
         check_all(ours, filter, sample, sample_large);
         check_type_maps(ours, filter);
+        check_odd_types(ours);
         check_errors(ours);
     } catch (const std::exception& e) {
         fail(e.what());
