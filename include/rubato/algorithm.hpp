@@ -12,13 +12,14 @@
 
 namespace rubato {
 
-/// What an algorithm asks of a problem. `radix` and `segments` are not conditions but say what it can use.
+/// What an algorithm asks of a problem.
 enum class need : std::uint16_t {
     commutative = 1,          ///< the operator commutes
     power_of_two = 2,         ///< the rank count is a power of two
     even_ranks = 4,           ///< the rank count is even (or one)
     idempotent_or_power = 8,  ///< x*x = x, or the rank count is a power of (ways + 1)
     radix_product = 16,       ///< if a radix vector is given, its product is the rank count
+    radix_above_one = 32,     ///< if a radix is given, it is 2 or more
 };
 
 constexpr std::uint16_t operator|(need a, need b) {

@@ -64,7 +64,8 @@ struct problem {
     std::int32_t radix_or(std::int32_t otherwise) const { return radix.empty() ? otherwise : radix.front(); }
 };
 
-/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 2, too few arrivals).
+/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals).
+/// A radix of 1 is for algorithms to refuse: a dissemination has one way, but a tree that cuts in one piece no end.
 RUBATO_API void check(const problem& p);
 
 }  // namespace rubato

@@ -2,8 +2,8 @@
 //
 // Every block holds a value: a block of somebody's input, or the combination of several ranks' in some order. Steps run
 // under the strictest rules a schedule may meet: each rank sends in its order and receives in its order, one message
-// at a time, a message needs both sides, and nothing passes a combine or copy listed before it. What does not deadlock
-// so never deadlocks.
+// at a time, a message needs both sides, nothing passes a combine or copy listed before it, and no combine passes a
+// message. What does not deadlock so never deadlocks.
 #pragma once
 
 #include "rubato/algorithm.hpp"

@@ -8,7 +8,7 @@ slice nested_scratch(builder& b, std::optional<slice>& whole, slice like) {
 }
 
 slice slot_ring::take(block shape, slice keep) {
-    if (slots_.size() < 6) {
+    if (slots_.size() < most_) {
         slots_.push_back(b_.scratch(0, 1));
         return slots_.back().holding(shape, 1);
     }

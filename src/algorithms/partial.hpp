@@ -3,6 +3,7 @@
 
 #include "rubato/builder.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -14,17 +15,19 @@ inline slice part(slice whole, block first, std::uint32_t n) { return whole.sub(
 /// A scratch place for blocks of the shape of `like`. It is made when first asked for, then asked for parts of it.
 slice nested_scratch(builder& b, std::optional<slice>& whole, slice like);
 
-/// Four scratch places of one block, used in turn: enough to receive ahead, without a place for every operand.
-/// Made when first asked for.
+/// Scratch places of one block, used in turn, and made when first asked for. There are enough for two segments, each
+/// with its operands and the rank's own, so that one is received while the other is combined; but not for more operands
+/// than in a binary tree, as they are combined one after the other anyway and many would take much memory.
 class slot_ring {
 public:
-    explicit slot_ring(builder& b) : b_(b) {}
+    slot_ring(builder& b, std::size_t operands) : b_(b), most_(2 * (std::min<std::size_t>(operands, 2) + 1)) {}
 
     /// The next place, for block `shape`; never the one that `keep` lies in.
     slice take(block shape, slice keep);
 
 private:
     builder& b_;
+    std::size_t most_;
     std::vector<slice> slots_{};
     std::size_t taken_ = 0;
 };

@@ -39,7 +39,7 @@ struct need_name {
 constexpr std::array names{
     need_name{commutative, "commutative"},     need_name{power_of_two, "power_of_two"},
     need_name{even_ranks, "even_ranks"},       need_name{idempotent_or_power, "idempotent_or_power"},
-    need_name{radix_product, "radix_product"},
+    need_name{radix_product, "radix_product"}, need_name{radix_above_one, "radix_above_one"},
 };
 
 /// Edit distance, for "did you mean".
@@ -102,6 +102,8 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
             return fmt::format("the product of its radix vector must be the number of ranks, and {} is not {}", product,
                                p.ranks);
     }
+    if (a.has(radix_above_one) && p.radix_or(2) < 2)
+        return "its tree cuts ranks into pieces, and a radix of 1 cuts nothing";
     return std::nullopt;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 /// n nearly equal pieces, empty ones left out.
 std::vector<interval> cut_evenly(interval whole, std::int32_t n) {
+    n = std::min(n, whole.size());
     std::vector<interval> pieces;
     for (std::int32_t i = 0; i < n; ++i) {
         const auto at = [&](std::int32_t k) {
@@ -62,7 +63,6 @@ tree follow(std::int32_t ranks, rank root, rank me, Split split) {
 }  // namespace
 
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    if (k < 2) throw error("radix 1", "a k-nomial tree cuts ranks into k pieces", "give 2 or more");
     return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
         std::int64_t size = 1;
         while (size * k < here.size()) size *= k;
@@ -96,11 +96,11 @@ tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
         if (left.size() > 0 && right.size() > 0) {
             const std::int64_t both = here.size() - 1;
             on_left = static_cast<std::int32_t>((2 * std::int64_t{k} * left.size() + both) / (2 * both));
-            on_left = std::clamp(on_left, 1, std::max(1, k - 1));
+            on_left = std::clamp(on_left, 1, k - 1);
         }
         std::vector<branch> below;
         for (const interval piece : cut_evenly(left, on_left)) below.push_back({piece, piece.high - 1});
-        for (const interval piece : cut_evenly(right, std::max(1, k - on_left))) below.push_back({piece, piece.low});
+        for (const interval piece : cut_evenly(right, k - on_left)) below.push_back({piece, piece.low});
         here = {r, r + 1};
         sort_far_first(below, r);
         return below;
@@ -141,7 +141,7 @@ void bcast_down(builder& b, const tree& t, buffer root_data) {
 }
 
 void reduce_up(builder& b, const problem& p, rank me, const tree& t) {
-    slot_ring slots(b);
+    slot_ring slots(b, t.children.size());
     const auto on_right = [&](rank child) { return p.commutative || child > me; };
     for (std::uint32_t s = 0; s < b.parts(); ++s) {
         slice sum = b.input().sub(s);

@@ -35,7 +35,7 @@ struct tree {
 };
 
 /// Intervals are cut into pieces of a power of k, so the depth is at most ceil(log_k ranks), and 2 gives the binomial
-/// tree. Below the root, a subtree's root is its lowest rank. Throws if k is 1.
+/// tree. Below the root, a subtree's root is its lowest rank. Needs k >= 2, as pieces of one rank are cut no further.
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// The interval without its root is cut into k equal pieces; complete when the sizes allow.
 tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);

@@ -5,6 +5,7 @@
 #include "rubato/schedule.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 
 namespace rubato {
@@ -45,13 +46,14 @@ struct history {
     std::vector<std::uint32_t> readers{};
 };
 
-struct findings {
+struct conflicts {
     std::vector<race> races{};
     bool stale_input = false;  // the input was read after it had been overwritten under its other name
+    bool overlap = false;      // a step overwrites what it reads
 };
 
 /// `output_shift`: where input and output are the same memory.
-findings walk(const schedule& s, const std::int64_t* output_shift) {
+conflicts walk(const schedule& s, const std::int64_t* output_shift) {
     constexpr std::int64_t span = std::int64_t{1} << 40;
     // One number per place in memory; the two user buffers share numbers where they are the same memory.
     const auto address = [output_shift](buffer b, std::int64_t index) {
@@ -59,7 +61,7 @@ findings walk(const schedule& s, const std::int64_t* output_shift) {
         if (b == buffer::output) return span + index;
         return output_shift ? span + index + *output_shift : index;
     };
-    findings found;
+    conflicts found;
     std::unordered_map<std::int64_t, history> memory;
     reachability paths(s);
     const auto need = [&](std::uint32_t earlier, std::uint32_t later) {
@@ -67,15 +69,17 @@ findings walk(const schedule& s, const std::int64_t* output_shift) {
     };
     for (std::uint32_t i = 0; i < s.steps.size(); ++i) {
         const step& t = s.steps[i];
-        if (t.kind == step_kind::copy && address(t.from, t.source) == address(t.to, t.target)) continue;
+        const std::int64_t apart = address(t.from, t.source) - address(t.to, t.target);
+        const bool onto_itself = t.kind == step_kind::copy && apart == 0;  // does nothing
+        if (t.reads() && t.writes() && !onto_itself) found.overlap |= std::abs(apart) < std::int64_t{t.count};
         for (std::uint32_t k = 0; t.reads() && k < t.count; ++k) {
             history& h = memory[address(t.from, std::int64_t{t.source} + k)];
-            if (h.writer >= 0) {
-                need(static_cast<std::uint32_t>(h.writer), i);
-                found.stale_input |= t.from == buffer::input;
-            }
+            if (h.writer >= 0) found.stale_input |= t.from == buffer::input;
+            if (onto_itself) continue;
+            if (h.writer >= 0) need(static_cast<std::uint32_t>(h.writer), i);
             h.readers.push_back(i);
         }
+        if (onto_itself) continue;
         for (std::uint32_t k = 0; t.writes() && k < t.count; ++k) {
             history& h = memory[address(t.to, std::int64_t{t.target} + k)];
             if (h.writer >= 0) need(static_cast<std::uint32_t>(h.writer), i);
@@ -92,8 +96,8 @@ findings walk(const schedule& s, const std::int64_t* output_shift) {
 std::vector<race> find_races(const schedule& s) { return walk(s, nullptr).races; }
 
 bool safe_in_place(const schedule& s, std::int64_t output_shift) {
-    const findings found = walk(s, &output_shift);
-    return found.races.empty() && !found.stale_input;
+    const conflicts found = walk(s, &output_shift);
+    return found.races.empty() && !found.stale_input && !found.overlap;
 }
 
 }  // namespace rubato

@@ -56,6 +56,7 @@ private:
 };
 
 std::string place(buffer b, block first, std::uint32_t count) {
+    if (count == 0) return "nothing";
     static constexpr std::array names{"input", "output", "scratch"};
     const char* name = names[static_cast<std::size_t>(b)];
     if (count == 1) return fmt::format("{}[{}]", name, first);
@@ -144,11 +145,9 @@ schedule schedule_from_bytes(std::span<const std::byte> bytes) {
 std::string to_string(const step& s) {
     switch (s.kind) {
         case step_kind::send:
-            return fmt::format("send {} to {} (message {})", s.count ? place(s.from, s.source, s.count) : "nothing",
-                               s.peer, s.message);
+            return fmt::format("send {} to {} (message {})", place(s.from, s.source, s.count), s.peer, s.message);
         case step_kind::recv:
-            return fmt::format("recv {} from {} (message {})", s.count ? place(s.to, s.target, s.count) : "nothing",
-                               s.peer, s.message);
+            return fmt::format("recv {} from {} (message {})", place(s.to, s.target, s.count), s.peer, s.message);
         case step_kind::combine:
             return fmt::format("combine {} into {}", place(s.from, s.source, s.count), place(s.to, s.target, s.count));
         case step_kind::copy:

@@ -277,6 +277,7 @@ TEST_F(schedule_command, errors) {
         if (a.has(need::commutative))
             bad(fmt::format("schedule {} --ranks 4 --noncommutative", a.id), "does not commute");
         if (a.has(need::power_of_two)) bad(fmt::format("schedule {} --ranks 6", a.id), "power of two");
+        if (a.has(need::radix_above_one)) bad(fmt::format("schedule {} --ranks 4 --radix 1", a.id), "radix of 1");
         if (a.has(need::even_ranks)) bad(fmt::format("schedule {} --ranks 7", a.id), "even number");
     }
 }

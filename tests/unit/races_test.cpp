@@ -166,6 +166,22 @@ TEST(in_place, a_copy_onto_its_own_place_does_nothing) {
     EXPECT_FALSE(safe_in_place(make({{local(copy, input, 0, output, 1)}, {message(send, input, 1), {0}}}), 0));
 }
 
+TEST(in_place, a_copy_that_does_nothing_is_wrong_if_the_input_is_gone) {
+    const std::vector<listed> late{{message(recv, output, 0)}, {local(copy, input, 0, output, 0), {0}}};
+    EXPECT_FALSE(safe_in_place(make(late), 0));
+    EXPECT_TRUE(safe_in_place(make(late), 1));
+}
+
+TEST(in_place, a_step_must_not_overwrite_what_it_reads) {
+    step moved = local(copy, input, 0, output, 1);
+    EXPECT_TRUE(safe_in_place(make({{moved}}), 0));
+    moved.count = 2;
+    EXPECT_FALSE(safe_in_place(make({{moved}}), 0));
+    EXPECT_TRUE(safe_in_place(make({{moved}}), 1)) << "onto itself";
+    EXPECT_FALSE(safe_in_place(make({{moved}}), 2));
+    EXPECT_TRUE(safe_in_place(make({{moved}}), 3));
+}
+
 TEST(in_place, combining_the_input_into_its_own_place_is_wrong) {
     EXPECT_FALSE(safe_in_place(make({{message(recv, output, 0)}, {local(combine, input, 0, output, 0), {0}}}), 0));
 }

@@ -3,7 +3,8 @@
 //
 // Cost: ceil(log_{n+1} P) ((n+1) o + L + n (m-1) G + n m gamma).
 // Rank counts: powers of n + 1; any if the operator is idempotent, as the last round then counts some ranks twice.
-// Peers P or more away would bring nothing new and are left out. The operator must commute, as in dissemination.
+// Peers P or more away would bring nothing new and are left out. The operator must commute, as in dissemination, and as
+// there each rank combines in an order of its own: floating-point results of ranks may differ in the last bits.
 // Source: Hoefler 2008, II.13, II.14 and III.6.
 #include "../tree.hpp"
 #include "dissemination.hpp"

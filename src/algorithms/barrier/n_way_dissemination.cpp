@@ -5,12 +5,13 @@
 // Rank counts: any; messages of the last round that would tell nothing new are left out.
 // Source: Hoefler 2008, II.3.1.2, Eqs II.13 and II.14.
 #include "../movement.hpp"
+#include "rubato/algorithm.hpp"
 
 namespace rubato {
 
 schedule barrier_n_way_dissemination(const problem& p, rank me) {
     builder b(p, me, 1);
-    disseminate(b, me, p.ranks, p.radix_or(2));
+    disseminate(b, me, p.ranks, p.radix_or(default_ways));
     return std::move(b).finish();
 }
 

@@ -14,10 +14,8 @@ schedule gather_binomial(const problem& p, rank me) {
     const slice data = !t.parent     ? b.output(0, chunks)
                        : chunks == 1 ? b.input()
                                      : b.scratch_chunks(chunks, chunk_of(me));
-    // The smaller a subtree, the sooner it is done.
-    for (std::size_t i = t.children.size(); i-- > 0;) b.recv(t.children[i], pieces(data, t.covers, t.branches[i]));
     b.copy(b.input(), piece(data, t.covers, me));
-    if (t.parent) b.send(*t.parent, data);
+    gather_up(b, t, data, std::identity{});
     return std::move(b).finish();
 }
 

@@ -52,7 +52,8 @@ schedule reduce_radix_k(const problem& p, rank me) {
 
     slice value = b.input();
     std::array<std::optional<slice>, 2> between;  // results of rounds but the last, in turn
-    std::optional<slice> left_side, operand;
+    std::optional<slice> left_side;
+    std::array<std::optional<slice>, 2> operands;  // used in turn, so that three receives can be open at once
     std::uint32_t stride = 1;
     for (std::size_t round = 0; round < radix.size(); ++round) {
         const std::uint32_t k = radix[round];
@@ -71,7 +72,7 @@ schedule reduce_radix_k(const problem& p, rank me) {
             b.send(peer((digit + i) % k), piece((digit + i) % k));
             const slice side = i > lefts ? right : nested_scratch(b, left_side, own);
             const bool first = i == 1 || i == lefts + 1;
-            const slice received = first ? side : nested_scratch(b, operand, own);
+            const slice received = first ? side : nested_scratch(b, operands[i % 2], own);
             b.recv(peer((digit + k - i) % k), received);
             if (!first) b.combine(received, side);
         }

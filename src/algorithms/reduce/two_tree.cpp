@@ -1,7 +1,7 @@
 // Two-tree. Two binary trees combine every other segment each, and a rank that is inside one is a leaf of the other. So
 // all links work all the time, unlike in one tree, whose leaves only send.
 //
-// Cost: about (2 n + N) (alpha + m/N (beta + gamma)) for N segments, n = ceil(log2 P).
+// Cost: about (2 n + N) (alpha + m/N (beta + gamma)) for N segments, at least one per tree, n = ceil(log2 P).
 // Rank counts: any. If the operator does not commute and the root is neither the lowest nor the highest rank, the
 // lowest one collects the result and passes it on, so that the order is kept; the root then receives twice as much.
 // Source: Sanders, Speck, Traeff 2009; Marendic et al. 2016, Table 3.
@@ -9,6 +9,7 @@
 
 #include "../partial.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace rubato {
@@ -19,14 +20,14 @@ schedule reduce_two_tree(const problem& p, rank me) {
     if (top != p.root && (me == top || me == p.root))
         for (const int tree : {0, 1}) edges.push_back({me == top ? p.root : top, tree, me == top, tree - 1});
 
-    builder b(p, me, p.segments);
-    slot_ring slots(b);
+    builder b(p, me, std::max(p.segments, 2U));
+    slot_ring slots(b, 2);  // the most children in one tree; in the other a rank has none
     struct sum {
         slice value;
         std::optional<slice> left{};  // not combined yet, as that would overwrite the input
     };
     std::map<std::uint32_t, sum> sums;
-    for (const auto& [edge, segment] : in_lock_step(edges, p.segments, true)) {
+    for (const auto& [edge, segment] : in_lock_step(edges, b.parts(), true)) {
         const slice result = b.output().sub(segment);
         if (!edge.up && edge.peer == top) {  // all is done
             b.recv(top, result);

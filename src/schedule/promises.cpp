@@ -1,0 +1,111 @@
+#include "promises.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rubato {
+
+contributions contributions::interval(std::int32_t ranks, std::int32_t low, std::int32_t high) {
+    contributions c{std::vector<bool>(static_cast<std::size_t>(ranks)), low, high, true};
+    std::fill(c.from.begin() + low, c.from.begin() + high + 1, true);
+    return c;
+}
+
+contributions contributions::join(const contributions& left, const contributions& right) {
+    contributions sum = right;
+    for (std::size_t c = 0; c < sum.from.size(); ++c)
+        if (left.from[c]) sum.from[c] = true;
+    sum.in_order = left.in_order && right.in_order && left.high + 1 == right.low;
+    sum.low = std::min(left.low, right.low);
+    sum.high = std::max(left.high, right.high);
+    return sum;
+}
+
+std::optional<std::size_t> contributions::in_both(const contributions& left, const contributions& right) {
+    for (std::size_t c = 0; c < left.from.size(); ++c)
+        if (left.from[c] && right.from[c]) return c;
+    return std::nullopt;
+}
+
+std::string to_string(const value& v) {
+    const contributions& by = *v.by;
+    if (by.in_order && by.high > by.low) return fmt::format("input block {} of {}..{}", v.origin, by.low, by.high);
+    std::vector<std::size_t> ranks;
+    for (std::size_t r = 0; r < by.from.size(); ++r)
+        if (by.from[r]) ranks.push_back(r);
+    return fmt::format("input block {} of {}", v.origin, fmt::join(ranks, ","));
+}
+
+bool promises::gives(std::int32_t r, buffer b) const {
+    const bool at_root = r == p_.root.value;
+    switch (p_.what) {
+        case collective::barrier: return false;
+        case collective::bcast: return (b == buffer::input) == at_root;
+        case collective::scatter:
+        case collective::scatterv: return b == buffer::output || at_root;
+        case collective::reduce:
+        case collective::gather:
+        case collective::gatherv: return b == buffer::input || at_root;
+        case collective::exscan: return b == buffer::input || r > 0;
+        default: return true;
+    }
+}
+
+std::size_t promises::chunks(buffer b) const {
+    return (b == buffer::input ? t_.wide_input : t_.wide_output) ? static_cast<std::size_t>(p_.ranks) : 1;
+}
+
+std::size_t promises::shapes(buffer b) const {
+    // Equal chunks may be named by any rank's; else the input measures itself, and the output all the rest.
+    return (t_.irregular ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
+}
+
+bool promises::tells_size(std::int32_t r, block shape) const {
+    // Only the root of a gatherv is told the sizes of others' chunks, and a scatterv's output is one's own.
+    return p_.what != collective::gatherv || r == p_.root.value || shape / parts_ == static_cast<block>(r);
+}
+
+size_key promises::size(std::int32_t r, buffer where, block shape) const {
+    if (!t_.irregular) return {shape % parts_, 0};
+    const bool input = where == buffer::input;
+    const std::int64_t mine = std::int64_t{r} * parts_;
+    switch (p_.what) {
+        case collective::scatterv: return {input ? shape : mine + shape, 0};
+        case collective::alltoallv:  // who sends it, and what of it
+            return input ? size_key{r, shape} : size_key{shape / parts_, mine + shape % parts_};
+        default: return {input ? mine + shape : shape, 0};
+    }
+}
+
+value promises::made_of(block origin, std::int32_t low, std::int32_t high) const {
+    return {origin, std::make_shared<contributions>(contributions::interval(p_.ranks, low, high))};
+}
+
+value promises::at_end(std::int32_t r, block b) const {
+    const block part = b % parts_;
+    const auto chunk = static_cast<std::int32_t>(b / parts_);
+    const block mine = static_cast<block>(r) * parts_;
+    const std::int32_t root = p_.root.value;
+    const std::int32_t last = p_.ranks - 1;
+    switch (p_.what) {
+        case collective::barrier: break;  // has no output
+        case collective::bcast: return made_of(b, root, root);
+        case collective::reduce:
+        case collective::allreduce: return made_of(b, 0, last);
+        case collective::scatter:
+        case collective::scatterv: return made_of(mine + b, root, root);
+        case collective::gather:
+        case collective::gatherv:
+        case collective::allgather:
+        case collective::allgatherv: return made_of(part, chunk, chunk);
+        case collective::alltoall:
+        case collective::alltoallv: return made_of(mine + part, chunk, chunk);
+        case collective::reduce_scatter_block: return made_of(mine + b, 0, last);
+        case collective::scan: return made_of(b, 0, r);
+        case collective::exscan: return made_of(b, 0, r - 1);
+    }
+    return {};
+}
+
+}  // namespace rubato

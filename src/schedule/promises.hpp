@@ -1,0 +1,72 @@
+// What each collective promises, stated once: who has which buffer, which blocks are of one size, what the inputs hold
+// and what the outputs must hold in the end.
+#pragma once
+
+#include "rubato/problem.hpp"
+#include "rubato/schedule.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rubato {
+
+/// Ranks whose contributions a value holds, in the order of the operands where that is the order of ranks.
+struct contributions {
+    std::vector<bool> from{};
+    std::int32_t low = 0;  ///< lowest and highest contributor
+    std::int32_t high = -1;
+    bool in_order = true;  ///< exactly low..high, as operands in that order
+
+    static contributions interval(std::int32_t ranks, std::int32_t low, std::int32_t high);
+    /// left * right
+    static contributions join(const contributions& left, const contributions& right);
+    /// Somebody who is in both.
+    static std::optional<std::size_t> in_both(const contributions& left, const contributions& right);
+};
+
+/// What a block holds: `origin`, a block of the input, as contributed by some ranks.
+struct value {
+    block origin = 0;
+    std::shared_ptr<const contributions> by{};
+};
+
+/// "input block 3 of 0..7"
+std::string to_string(const value& v);
+
+/// Tells sizes apart: two blocks have one size if and only if their keys are equal. Of a collective whose chunks are
+/// equal, a block of a smaller key is never smaller.
+using size_key = std::pair<std::int64_t, std::int64_t>;
+
+class promises {
+public:
+    promises(const problem& p, std::uint32_t parts) : p_(p), t_(traits(p.what)), parts_(parts) {}
+
+    /// Blocks of the input or output that MPI gives rank r.
+    std::size_t blocks(std::int32_t r, buffer b) const { return gives(r, b) ? chunks(b) * parts_ : 0; }
+    /// Shapes that blocks of a buffer can have are below this.
+    std::size_t shapes(buffer b) const;
+    /// Whether MPI tells rank r the size of scratch of this shape.
+    bool tells_size(std::int32_t r, block shape) const;
+    size_key size(std::int32_t r, buffer where, block shape) const;
+    /// The size of what the value is.
+    size_key size(const value& v) const { return size(v.by->low, buffer::input, v.origin); }
+
+    /// What block b of rank r's input holds.
+    value at_start(std::int32_t r, block b) const { return made_of(b, r, r); }
+    /// What block b of rank r's output must hold in the end.
+    value at_end(std::int32_t r, block b) const;
+
+private:
+    bool gives(std::int32_t r, buffer b) const;
+    std::size_t chunks(buffer b) const;
+    value made_of(block origin, std::int32_t low, std::int32_t high) const;
+
+    const problem& p_;
+    const collective_traits& t_;
+    std::uint32_t parts_;
+};
+
+}  // namespace rubato

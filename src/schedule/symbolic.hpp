@@ -1,0 +1,11 @@
+// Runs well-formed schedules of all ranks on symbolic values, and compares what they leave with the promise.
+#pragma once
+
+#include "findings.hpp"
+#include "promises.hpp"
+
+namespace rubato {
+
+void run_symbolically(const problem& p, const promises& promised, std::span<const schedule> all, findings& found);
+
+}  // namespace rubato
