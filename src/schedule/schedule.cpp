@@ -96,7 +96,7 @@ std::vector<std::byte> to_bytes(const schedule& s) {
         out.push_back(static_cast<std::byte>(static_cast<unsigned>(t.kind) | static_cast<unsigned>(t.from) << 2 |
                                              static_cast<unsigned>(t.to) << 4));
         for (const std::uint32_t v :
-             {t.source, t.target, t.shape, t.count, static_cast<std::uint32_t>(t.peer + 1), t.message})
+             {t.source, t.target, t.shape, t.count, static_cast<std::uint32_t>(t.peer) + 1, t.message})
             put(out, v);
         const auto waits = s.dependencies_of(i);
         put(out, waits.size());
@@ -128,7 +128,7 @@ schedule schedule_from_bytes(std::span<const std::byte> bytes) {
         t.target = in.get();
         t.shape = in.get();
         t.count = in.get();
-        t.peer = static_cast<std::int32_t>(in.get()) - 1;
+        t.peer = static_cast<std::int32_t>(in.get() - 1);
         t.message = in.get();
         for (std::uint32_t k = in.get_count(); k > 0; --k) {
             const std::uint32_t back = in.get();
