@@ -68,19 +68,17 @@ tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
         while (size * k < here.size()) size *= k;
         std::vector<branch> below;
         interval mine{};
-        // The root's piece is never the short one.
-        const std::int32_t n = static_cast<std::int32_t>(size);
-        const std::int32_t rest = here.size() % n;
-        const bool short_first = rest != 0 && r >= here.high - rest;
-        std::int32_t low = here.low;
-        while (low < here.high) {
-            const std::int32_t high = std::min(here.high, low + (short_first && low == here.low ? rest : n));
-            const interval piece{low, high};
+        // The short piece, if there is one, comes last, or first if the root would be in it.
+        const auto length = static_cast<std::int32_t>(size);
+        const std::int32_t rest = here.size() % length;
+        const bool short_first = r >= here.high - rest;
+        for (interval piece{here.low, here.low + (short_first ? rest : length)}; piece.low < here.high;
+             piece = {piece.high, piece.high + length}) {
+            piece.high = std::min(piece.high, here.high);
             if (piece.has(r))
                 mine = piece;
             else
                 below.push_back({piece, piece.low});
-            low = high;
         }
         here = mine;
         sort_far_first(below, r);
