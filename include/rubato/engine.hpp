@@ -26,6 +26,10 @@ public:
     /// The steps that send, and those that receive, in the schedule's order.
     std::span<const std::uint32_t> sends() const { return sends_; }
     std::span<const std::uint32_t> recvs() const { return recvs_; }
+    /// For each of recvs(): the receive that must have ended before it is posted, a few earlier from the same peer, or
+    /// `none`. Posting more than a few ahead from one peer gains nothing, and waiting for many costs.
+    std::span<const std::uint32_t> gates() const { return gates_; }
+    static constexpr std::uint32_t none = UINT32_MAX;
 
 private:
     schedule schedule_;
@@ -34,6 +38,7 @@ private:
     std::vector<std::uint32_t> waits_{};
     std::vector<std::uint32_t> sends_{};
     std::vector<std::uint32_t> recvs_{};
+    std::vector<std::uint32_t> gates_{};
 };
 
 /// Moves messages and computes. Lengths are in units; a message is known by its step until it has completed.
@@ -77,7 +82,8 @@ public:
     bool done() const { return remaining_ == 0; }
 
 private:
-    static constexpr std::size_t window = 16;  // messages of each kind under way at once
+    static constexpr std::size_t send_window = 16;  // messages under way at once
+    static constexpr std::size_t recv_window = 64;
 
     std::byte* address(buffer b, block first) const;
     void release(std::uint32_t s);

@@ -1,6 +1,6 @@
-// Why it cannot deadlock where verify found none: the first send not yet started goes out as soon as what it waits for
-// has ended, and the first receive not yet ended is posted as soon as its place is free, whatever else is under way. So
-// at least the run that verify made, one message at a time in order, always remains possible.
+// Why it cannot deadlock where verify found none: take the first message, in the order of verify's run, that is not
+// complete. All earlier ones of its two ranks are. So its receive is the first that has not ended, which is posted
+// whatever else is under way; and of the sends under way at most one, that overtook, comes after it, so there is room.
 #include "rubato/engine.hpp"
 
 #include <algorithm>
@@ -107,12 +107,13 @@ void execution::start_messages() {
     const auto recvs = plan_->recvs();
     while (next_recv_ < recvs.size() && ended_[recvs[next_recv_]]) ++next_recv_;
     for (std::size_t i = next_recv_; i < recvs.size(); ++i) {
-        if (i > next_recv_ && (receiving_ >= window || i >= next_recv_ + 2 * window)) break;
-        start_if_ready(recvs[i]);
+        if (i > next_recv_ && (receiving_ >= recv_window || i >= next_recv_ + 2 * recv_window)) break;
+        const std::uint32_t gate = plan_->gates()[i];
+        if (gate == plan::none || ended_[gate]) start_if_ready(recvs[i]);
     }
     const auto sends = plan_->sends();
     while (next_send_ < sends.size()) {
-        if (sending_ >= window) break;
+        if (sending_ >= send_window) break;
         if (started_[sends[next_send_]] || start_if_ready(sends[next_send_]))
             ++next_send_;
         else if (next_send_ + 1 == sends.size() || !start_if_ready(sends[next_send_ + 1]))

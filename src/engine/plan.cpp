@@ -1,6 +1,14 @@
 #include "rubato/engine.hpp"
 
+#include <array>
+#include <unordered_map>
+
 namespace rubato {
+namespace {
+
+constexpr std::size_t ahead = 4;  // receives posted at once from one peer
+
+}  // namespace
 
 plan::plan(schedule s) : schedule_(std::move(s)) {
     const std::size_t n = schedule_.steps.size();
@@ -13,6 +21,17 @@ plan::plan(schedule s) : schedule_(std::move(s)) {
         const step_kind kind = schedule_.steps[i].kind;
         if (kind == step_kind::send) sends_.push_back(static_cast<std::uint32_t>(i));
         if (kind == step_kind::recv) recvs_.push_back(static_cast<std::uint32_t>(i));
+    }
+    struct history {
+        std::array<std::uint32_t, ahead> last{none, none, none, none};
+        std::size_t count = 0;
+    };
+    std::unordered_map<std::int32_t, history> peers;
+    for (const std::uint32_t r : recvs_) {
+        history& h = peers[schedule_.steps[r].peer];
+        std::uint32_t& oldest = h.last[h.count++ % ahead];
+        gates_.push_back(oldest);
+        oldest = r;
     }
     for (std::size_t i = 0; i < n; ++i) first_successor_[i + 1] += first_successor_[i];
     successors_.resize(schedule_.dependencies.size());
