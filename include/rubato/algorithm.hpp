@@ -57,9 +57,11 @@ RUBATO_API const algorithm& find_algorithm(std::string_view id);
 RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
 /// The first need the problem does not meet, as a sentence; nothing if all are met.
 RUBATO_API std::optional<std::string> unmet_need(const algorithm& a, const problem& p);
-/// The schedules of all ranks. Throws if the problem makes no sense or a need is not met.
+/// Throws if the problem makes no sense, is of another collective, or a need is not met.
+RUBATO_API void check(const algorithm& a, const problem& p);
+/// The schedules of all ranks. Throws if check() does.
 RUBATO_API std::vector<schedule> build_all(const algorithm& a, const problem& p);
-/// The schedule of one rank, under the same conditions.
+/// The schedule of one rank, likewise.
 RUBATO_API schedule build_one(const algorithm& a, const problem& p, rank me);
 
 }  // namespace rubato

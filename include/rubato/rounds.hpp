@@ -18,4 +18,7 @@ RUBATO_API instance instance_of(const problem& p);
 /// rank sends at most one segment that it holds and receives at most one.
 RUBATO_API std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who);
 
+/// An SVG picture: what each rank holds of each segment from round to round, and who hands what to whom.
+RUBATO_API std::string draw(std::string_view title, const instance& in, const rounds& r);
+
 }  // namespace rubato::clairvoyant

@@ -72,13 +72,7 @@ bool is_power_of(std::int64_t n, std::int64_t base) {
 
 /// The schedules of some ranks.
 std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::span<const rank> who) {
-    check(p);
-    if (p.what != a.what)
-        throw error(fmt::format("{} cannot do a {}", a.id, traits(p.what).name), "it is another collective",
-                    "choose an algorithm of the same collective");
-    if (auto why = unmet_need(a, p))
-        throw error(fmt::format("{} cannot be used here", a.id), *why,
-                    "choose another algorithm ('rubato algorithms')");
+    check(a, p);
     if (a.build_some) return a.build_some(p, who);
     std::vector<schedule> some;
     some.reserve(who.size());
@@ -129,8 +123,18 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
         return "its tree cuts ranks into pieces, and a radix of 1 cuts nothing";
     if (a.has(round_time) && p.round_time == time_ns{} &&
         std::ranges::adjacent_find(p.arrivals, std::not_equal_to<>()) != p.arrivals.end())
-        return "arrivals differ, so it must be known how long a round takes: give a round time, such as 50us";
+        return "arrivals differ, so it must be told how long a round takes (--round-time)";
     return std::nullopt;
+}
+
+void check(const algorithm& a, const problem& p) {
+    check(p);
+    if (p.what != a.what)
+        throw error(fmt::format("{} cannot do a {}", a.id, traits(p.what).name), "it is another collective",
+                    "choose an algorithm of the same collective");
+    if (auto why = unmet_need(a, p))
+        throw error(fmt::format("{} cannot be used here", a.id), *why,
+                    "meet that, or choose another algorithm ('rubato algorithms')");
 }
 
 schedule build_one(const algorithm& a, const problem& p, rank me) {

@@ -266,8 +266,7 @@ TEST(reduction_needs, know_the_time_of_a_round_if_arrivals_differ) {
     p.arrivals = {time_ns(5), time_ns(5), time_ns(5)};
     EXPECT_FALSE(unmet_need(a, p));
     p.arrivals.back() = time_ns(6);
-    EXPECT_EQ(unmet_need(a, p),
-              "arrivals differ, so it must be known how long a round takes: give a round time, such as 50us");
+    EXPECT_EQ(unmet_need(a, p), "arrivals differ, so it must be told how long a round takes (--round-time)");
     p.round_time = time_ns(1);
     EXPECT_FALSE(unmet_need(a, p));
 }
