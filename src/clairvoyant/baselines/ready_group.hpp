@@ -42,6 +42,8 @@ public:
     void end_round() { ++round_; }
 
     std::int64_t round() const { return round_; }
+    /// What orders members, with the rank: availability - round * d, the same as long as it is a member.
+    std::int64_t key(std::int32_t member) const { return key_of(member); }
     /// By (availability, rank).
     const std::vector<std::int32_t>& members() const { return members_; }
     /// The root first.
