@@ -2,6 +2,7 @@
 
 #include "baselines.hpp"
 #include "command.hpp"
+#include "heap.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -167,6 +168,7 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
         took.push_back(clock::now() - begin);
     } while (took.size() < 3 || (took.size() < most && clock::now() < enough));
     std::ranges::sort(took);
+    const std::int64_t memory = peak_heap([&] { r = g.make(in); });
     const time_ns best = took.front();
     const time_ns median = took[took.size() / 2];
     const double each =
@@ -185,7 +187,8 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
                      {"generation_best_ns", best.count()},
                      {"generation_median_ns", median.count()},
                      {"ns_per_transfer", each},
-                     {"result_bytes", bytes_of(r)}};
+                     {"result_bytes", bytes_of(r)},
+                     {"memory_bytes", memory}};
         return j.dump() + '\n';
     }
     const std::vector<std::vector<std::string>> rows{
@@ -193,7 +196,8 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
         {"transfers", fmt::format("{}", r.transfers.size())},
         {"generation", fmt::format("{}, median {} of {}", format_time(best), format_time(median), took.size())},
         {"per transfer", fmt::format("{:.1f} ns", each)},
-        {"result", format_bytes(static_cast<std::int64_t>(bytes_of(r)))}};
+        {"memory", fmt::format("{}, of which the result is {}", format_bytes(memory),
+                               format_bytes(static_cast<std::int64_t>(bytes_of(r))))}};
     return fmt::format("{}; made by {}\n{}", heading(find_algorithm(g.id), p), g.name, align(rows, {false, false}));
 }
 
