@@ -161,8 +161,8 @@ private:
             "x=\"{0:.1f}\" y=\"{3:.1f}\">idle</text>\n",
             middle, top - 34, c.count, top - 22);
         std::string zigzag = fmt::format("M{:.1f} {:.1f}", middle - 4, top - 12);
-        for (double at = top - 12, side = 8; at < floor + 8; at += 8, side = -side)
-            zigzag += fmt::format("l{:.0f} 8", side);
+        const auto teeth = static_cast<int>((floor + 20 - top) / 8);
+        for (int i = 0; i < teeth; ++i) zigzag += i % 2 == 0 ? "l8 8" : "l-8 8";
         put("<path class=\"event\" style=\"stroke-dasharray:none\" fill=\"none\" d=\"{}\"/>\n", zigzag);
     }
 
@@ -281,7 +281,8 @@ private:
                 lane * together);
         double labelled = 0;
         for (std::size_t k = 0; k <= columns_.size(); ++k) {
-            const double at = left + wide * static_cast<double>(k / pass_over);
+            const std::size_t bar = k / pass_over;
+            const double at = left + wide * static_cast<double>(bar);
             if (k % pass_over == 0 || k == columns_.size()) {
                 for (std::size_t lane = 0; lane < lanes; ++lane) share(k, lane, together, at, wide);
                 if (k < columns_.size() && at >= labelled) {

@@ -73,9 +73,9 @@ std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks, std::i
     if (!a.arrival_aware) return {""};
     const std::int32_t other = (root + 1) % ranks;
     const auto list = [ranks](auto microseconds) {
-        std::vector<std::string> times;
-        for (std::int32_t r = 0; r < ranks; ++r) times.push_back(fmt::format("{}us", microseconds(r)));
-        return fmt::format("{}", fmt::join(times, ","));
+        std::string times;
+        for (std::int32_t r = 0; r < ranks; ++r) times += fmt::format("{}{}us", r == 0 ? "" : ",", microseconds(r));
+        return times;
     };
     return {"",
             fmt::format("single:rank={},delay=200us", root),

@@ -79,7 +79,7 @@ TEST(schedules_of_rounds, of_some_ranks_are_theirs) {
 
 TEST(schedules_of_rounds, use_little_scratch) {
     const problem p = reduction(16, 64);
-    for (const schedule& s : schedules_of(p, generate(instance_of(p)), everybody(p))) EXPECT_LE(s.scratch.size(), 40U);
+    for (const schedule& s : schedules_of(p, generate(instance_of(p)), everybody(p))) EXPECT_LE(s.scratch.size(), 8U);
 }
 
 /// Else two ranks that exchange segments would wait for each other.
