@@ -169,6 +169,7 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
     } while (took.size() < 3 || (took.size() < most && clock::now() < enough));
     std::ranges::sort(took);
     const std::int64_t memory = peak_heap([&] { r = g.make(in); });
+    const std::int64_t bound = clairvoyant::lower_bound(in);
     const time_ns best = took.front();
     const time_ns median = took[took.size() / 2];
     const double each =
@@ -181,6 +182,7 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
                      {"root", p.root.value},
                      {"round_time_ns", p.round_time.count()},
                      {"length", r.length},
+                     {"lower_bound", bound},
                      {"busy_rounds", r.busy.size()},
                      {"transfers", r.transfers.size()},
                      {"repetitions", took.size()},
@@ -192,7 +194,7 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
         return j.dump() + '\n';
     }
     const std::vector<std::vector<std::string>> rows{
-        {"length", fmt::format("{} rounds, {} of them busy", r.length, r.busy.size())},
+        {"length", fmt::format("{} rounds, {} of them busy; {} or more are needed", r.length, r.busy.size(), bound)},
         {"transfers", fmt::format("{}", r.transfers.size())},
         {"generation", fmt::format("{}, median {} of {}", format_time(best), format_time(median), took.size())},
         {"per transfer", fmt::format("{:.1f} ns", each)},

@@ -363,6 +363,7 @@ TEST_F(rounds_command, statistics) {
     const json j = good_json(what + " --json");
     EXPECT_EQ(j.at("generator"), "linear");
     EXPECT_EQ(j.at("length"), 4 + 8 - 1);
+    EXPECT_EQ(j.at("lower_bound"), 4 + 8 - 1);
     EXPECT_EQ(j.at("busy_rounds"), 4 + 8 - 1);
     EXPECT_GE(j.at("transfers").get<int>(), 15 * 8);
     EXPECT_GT(j.at("generation_best_ns").get<std::int64_t>(), 0);
