@@ -20,6 +20,7 @@ enum class need : std::uint16_t {
     idempotent_or_power = 8,  ///< x*x = x, or the rank count is a power of (ways + 1)
     radix_product = 16,       ///< if a radix vector is given, its product is the rank count
     radix_above_one = 32,     ///< if a radix is given, it is 2 or more
+    round_time = 64,          ///< if arrivals differ, it is known how long a round takes
 };
 
 constexpr std::uint16_t operator|(need a, need b) {
@@ -41,7 +42,9 @@ struct algorithm {
     bool segmented;            ///< uses problem::segments
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
+    // One of these is set; the second where the schedules of all ranks come out of one computation.
     schedule (*build)(const problem&, rank);
+    std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
 
     std::string_view name() const { return id.substr(id.find('/') + 1); }
     bool has(need n) const { return (needs & static_cast<std::uint16_t>(n)) != 0; }
@@ -54,9 +57,11 @@ RUBATO_API const algorithm& find_algorithm(std::string_view id);
 RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
 /// The first need the problem does not meet, as a sentence; nothing if all are met.
 RUBATO_API std::optional<std::string> unmet_need(const algorithm& a, const problem& p);
-/// The schedules of all ranks. Throws if the problem makes no sense or a need is not met.
+/// Throws if the problem makes no sense, is of another collective, or a need is not met.
+RUBATO_API void check(const algorithm& a, const problem& p);
+/// The schedules of all ranks. Throws if check() does.
 RUBATO_API std::vector<schedule> build_all(const algorithm& a, const problem& p);
-/// The schedule of one rank, under the same conditions.
+/// The schedule of one rank, likewise.
 RUBATO_API schedule build_one(const algorithm& a, const problem& p, rank me);
 
 }  // namespace rubato

@@ -66,4 +66,11 @@ RUBATO_API rounds generate(const instance& in);
 /// Only what one rank sends and receives; nothing else is kept.
 RUBATO_API rounds generate(const instance& in, rank only);
 
+/// Never more rounds than generate() makes, mostly fewer when arrivals differ; what generate() makes if not fewer.
+RUBATO_API rounds generate_plus(const instance& in);
+/// No rounds are fewer in which everybody sends at most one segment and receives at most one per round, and takes part
+/// in round r only if it arrives within (r + 1) d of the earliest. From round N on the rule can count from a later
+/// start: from the root's availability when it joined, if those who were before it have left. So can anybody here.
+RUBATO_API std::int64_t lower_bound(const instance& in);
+
 }  // namespace rubato::clairvoyant

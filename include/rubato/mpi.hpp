@@ -35,6 +35,7 @@ struct selection {
     std::uint32_t segments = 1;
     std::vector<std::int32_t> radix{};
     std::vector<time_ns> arrivals{};
+    time_ns round_time{};
 };
 
 /// The chunks of a v-form's buffer, in elements, one of each per rank.

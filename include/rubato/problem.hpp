@@ -58,14 +58,17 @@ struct problem {
     bool idempotent = false;
     /// Predicted arrivals, one per rank, or empty: all together.
     std::vector<time_ns> arrivals{};
+    /// How long sending and combining one segment takes, for algorithms that plan in rounds; 0: not given.
+    time_ns round_time{};
 
     bool operator==(const problem&) const = default;
 
     std::int32_t radix_or(std::int32_t otherwise) const { return radix.empty() ? otherwise : radix.front(); }
 };
 
-/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals).
-/// A radix of 1 is for algorithms to refuse: a dissemination has one way, but a tree that cuts in one piece no end.
+/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals, a
+/// negative round time). A radix of 1 is for algorithms to refuse: a dissemination has one way, but a tree that cuts in
+/// one piece no end.
 RUBATO_API void check(const problem& p);
 
 }  // namespace rubato

@@ -7,7 +7,10 @@
 namespace rubato {
 
 #define ROW(c, n, needs, uses, summary, source) schedule c##_##n(const problem&, rank);
+#define ROW_TOGETHER(c, n, needs, uses, summary, source) \
+    std::vector<schedule> c##_##n(const problem&, std::span<const rank>);
 #include "table.def"
 #undef ROW
+#undef ROW_TOGETHER
 
 }  // namespace rubato

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 
 namespace rubato {
@@ -16,9 +17,11 @@ constexpr std::uint8_t radix = 2;
 constexpr std::uint8_t arrivals = 4;
 
 constexpr algorithm make(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
-                         std::string_view summary, std::string_view source, schedule (*build)(const problem&, rank)) {
-    return {id,   what, summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
-            build};
+                         std::string_view summary, std::string_view source, decltype(algorithm::build) build,
+                         decltype(algorithm::build_some) build_some) {
+    return {
+        id,    what,      summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
+        build, build_some};
 }
 
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
@@ -27,9 +30,12 @@ constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
 using enum need;
 constexpr std::array table{
 #define ROW(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n),
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr),
+#define ROW_TOGETHER(c, n, needs, uses, summary, source) \
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n),
 #include "table.def"
 #undef ROW
+#undef ROW_TOGETHER
 };
 
 struct need_name {
@@ -40,6 +46,7 @@ constexpr std::array names{
     need_name{commutative, "commutative"},     need_name{power_of_two, "power_of_two"},
     need_name{even_ranks, "even_ranks"},       need_name{idempotent_or_power, "idempotent_or_power"},
     need_name{radix_product, "radix_product"}, need_name{radix_above_one, "radix_above_one"},
+    need_name{round_time, "round_time"},
 };
 
 /// Edit distance, for "did you mean".
@@ -61,6 +68,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
 bool is_power_of(std::int64_t n, std::int64_t base) {
     while (n % base == 0) n /= base;
     return n == 1;
+}
+
+/// The schedules of some ranks.
+std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::span<const rank> who) {
+    check(a, p);
+    if (a.build_some) return a.build_some(p, who);
+    std::vector<schedule> some;
+    some.reserve(who.size());
+    for (const rank r : who) some.push_back(a.build(p, r));
+    return some;
 }
 
 }  // namespace
@@ -104,26 +121,30 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
     }
     if (a.has(radix_above_one) && p.radix_or(2) < 2)
         return "its tree cuts ranks into pieces, and a radix of 1 cuts nothing";
+    if (a.has(round_time) && p.round_time == time_ns{} &&
+        std::ranges::adjacent_find(p.arrivals, std::not_equal_to<>()) != p.arrivals.end())
+        return "arrivals differ, so it must be told how long a round takes (--round-time)";
     return std::nullopt;
 }
 
-schedule build_one(const algorithm& a, const problem& p, rank me) {
+void check(const algorithm& a, const problem& p) {
     check(p);
     if (p.what != a.what)
         throw error(fmt::format("{} cannot do a {}", a.id, traits(p.what).name), "it is another collective",
                     "choose an algorithm of the same collective");
     if (auto why = unmet_need(a, p))
         throw error(fmt::format("{} cannot be used here", a.id), *why,
-                    "choose another algorithm ('rubato algorithms')");
-    return a.build(p, me);
+                    "meet that, or choose another algorithm ('rubato algorithms')");
+}
+
+schedule build_one(const algorithm& a, const problem& p, rank me) {
+    return std::move(build_ranks(a, p, std::span(&me, 1)).front());
 }
 
 std::vector<schedule> build_all(const algorithm& a, const problem& p) {
-    std::vector<schedule> all;
-    all.reserve(static_cast<std::size_t>(std::max(p.ranks, 1)));
-    all.push_back(build_one(a, p, rank(0)));
-    for (std::int32_t r = 1; r < p.ranks; ++r) all.push_back(a.build(p, rank(r)));
-    return all;
+    std::vector<rank> all;
+    for (rank r; r.value < p.ranks; ++r.value) all.push_back(r);
+    return build_ranks(a, p, all);
 }
 
 }  // namespace rubato

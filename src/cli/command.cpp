@@ -44,6 +44,9 @@ void problem_options::add_to(CLI::App& app) {
         ->type_name("K[,K...]");
     app.add_option("--arrivals", arrivals, "when ranks arrive, for instance single:rank=3,delay=5ms")
         ->type_name("PATTERN");
+    app.add_option("--round-time", round_time,
+                   "how long sending and combining a segment takes, for algorithms that plan in rounds")
+        ->type_name("TIME");
     app.add_flag("--noncommutative", noncommutative, "the operator does not commute");
     app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max have");
 }
@@ -55,6 +58,7 @@ problem problem_options::make(collective what) const {
     p.root = rank(root);
     p.segments = static_cast<std::uint32_t>(std::max(segments, 1));
     p.radix = radix;
+    p.round_time = parse_time(round_time);
     p.commutative = !noncommutative;
     p.idempotent = idempotent;
     check(p);

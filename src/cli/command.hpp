@@ -32,6 +32,7 @@ struct problem_options {
     std::int32_t segments = 0;  ///< 0: not given
     std::vector<std::int32_t> radix{};
     std::string arrivals = "balanced";
+    std::string round_time = "0";  ///< not given
     bool noncommutative = false;
     bool idempotent = false;
 

@@ -1,6 +1,8 @@
 // rubato run: one algorithm on real MPI, checked against the MPI library's own collective.
 #include "command.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/layout.hpp"
+#include "rubato/model.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +24,9 @@ struct options {
     std::string op = "sum";
     std::vector<std::int32_t> radix{};
     std::int32_t root = 0;
-    std::int32_t segments = 1;
+    std::int32_t segments = 0;  // not given
+    std::string model_text = "curie";
+    std::string round_time = "0";  // not given
     std::int32_t repetitions = 5;
     bool json = false;
 };
@@ -173,19 +177,33 @@ time_ns median(std::vector<times> all, time_ns times::*which) {
 
 struct outcome {
     std::vector<times> ours{}, native{};
+    std::uint32_t segments = 1;
     std::int64_t wrong_rank = -1;  // first rank with a wrong element
     std::string difference{};      // known to that rank
 };
+
+/// Algorithms that plan in rounds get what suits the model, unless it is given.
+mpi::selection choose(const options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
+    mpi::selection how(a);
+    how.segments = static_cast<std::uint32_t>(std::max(o.segments, 1));
+    how.radix = o.radix;
+    if (a.arrival_aware) how.arrivals = arrivals;
+    if (!a.has(need::round_time)) return how;
+    const model m = parse_model(o.model_text);
+    const std::int64_t bytes = parse_bytes(o.bytes);
+    if (o.segments == 0) how.segments = optimal_segments(m, static_cast<std::int32_t>(arrivals.size()), bytes);
+    how.round_time = parse_time(o.round_time);
+    if (how.round_time == time_ns{}) how.round_time = segment_time(m, part_offset(bytes, how.segments, 1));
+    return how;
+}
 
 outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     mpi::communicator world(MPI_COMM_WORLD);
     experiment e(o, a, me, ranks);
     const std::vector<time_ns> arrivals = parse_arrivals(o.pattern, ranks);
-    mpi::selection how(a);
-    how.segments = static_cast<std::uint32_t>(o.segments);
-    how.radix = o.radix;
-    if (a.arrival_aware) how.arrivals = arrivals;
+    const mpi::selection how = choose(o, a, arrivals);
     outcome result;
+    result.segments = how.segments;
     for (std::int32_t i = 0; i < o.repetitions && result.wrong_rank < 0; ++i) {
         const time_ns delay = arrivals[static_cast<std::size_t>(me)];
         const mpi::call c = e.prepare();
@@ -219,7 +237,7 @@ void print(const options& o, const outcome& r, int ranks) {
         const nlohmann::ordered_json row{{"id", o.id},
                                          {"ranks", ranks},
                                          {"bytes", parse_bytes(o.bytes)},
-                                         {"segments", o.segments},
+                                         {"segments", r.segments},
                                          {"pattern", o.pattern},
                                          {"repetitions", r.ours.size()},
                                          {"right", right},
@@ -274,6 +292,13 @@ void add_run(CLI::App& command, int& status) {
     sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
     add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
     add_integer(sub, "--segments", o->segments, "number of segments", 1, 1 << 20, "pieces of the vector (default 1)");
+    sub.add_option(
+        "--model", o->model_text,
+        "for algorithms that plan in rounds: the cost model (default curie) that gives the number of segments\n"
+        "and the time of a round if they are not given; the plan is right with any, but fits the machine only\n"
+        "if this does");
+    sub.add_option("--round-time", o->round_time,
+                   "how long sending and combining a segment takes, for such algorithms");
     add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "how often (default 5)");
     sub.add_option_function<std::string>(
         "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
@@ -286,7 +311,9 @@ void add_run(CLI::App& command, int& status) {
         "Examples:\n"
         "  mpirun -n 8 rubato run reduce/binomial --bytes 1MiB\n"
         "  mpirun -n 8 rubato run allreduce/ring --bytes 4MiB --datatype float --op max\n"
-        "  mpirun -n 8 rubato run reduce/chain --segments 16 --pattern single:rank=7,delay=5ms");
+        "  mpirun -n 8 rubato run reduce/chain --segments 16 --pattern single:rank=7,delay=5ms\n"
+        "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --pattern single:rank=7,delay=5ms --round-time "
+        "40us");
     sub.callback([o, &status] { status = run(*o); });
 }
 

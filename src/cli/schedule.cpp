@@ -2,6 +2,7 @@
 #include "rubato/schedule.hpp"
 
 #include "command.hpp"
+#include "rounds.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/draw.hpp"
@@ -19,20 +20,37 @@ struct options {
     std::string id{};
     problem_options problem{};
     std::int32_t only = -1;
+    std::string generator{};
+    bool stats = false;
     std::string format = "text";
     std::string file{};
 };
+
+std::string show_rounds(const options& o, const algorithm& a, const generator& g, const problem& p) {
+    check(a, p);
+    if (o.stats) return rounds_statistics(g, p, o.format == "json");
+    const clairvoyant::instance in = clairvoyant::instance_of(p);
+    const clairvoyant::rounds r = g.make(in);
+    if (o.only >= 0) {
+        const rank me(o.only);
+        return to_string(clairvoyant::schedules_of(p, r, std::span(&me, 1)).front());
+    }
+    if (o.format == "json") return rounds_to_json(a, p, r);
+    return o.format == "svg" ? clairvoyant::draw(a.id, in, r) : rounds_to_text(a, p, r);
+}
 
 std::string show(const options& o) {
     const algorithm& a = find_algorithm(o.id);
     problem p = o.problem.make(a.what);
     p.arrivals = parse_arrivals(o.problem.arrivals, p.ranks);
-    if (o.only >= 0) {
-        if (o.only >= p.ranks)
-            throw error(fmt::format("rank {}", o.only), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
-                        "give one of them");
-        return to_string(build_one(a, p, rank(o.only)));
-    }
+    if (o.only >= p.ranks)
+        throw error(fmt::format("rank {}", o.only), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
+                    "give one of them");
+    if (const generator* g = find_generator(a, o.generator)) return show_rounds(o, a, *g, p);
+    if (o.stats)
+        throw error(fmt::format("no statistics of {}", a.id), "they are about the making of rounds, and it has none",
+                    "leave --stats away, or try 'rubato sim'");
+    if (o.only >= 0) return to_string(build_one(a, p, rank(o.only)));
     const std::vector<schedule> all = build_all(a, p);
     if (o.format == "json") return schedules_to_json(a.id, p, all).dump() + '\n';
     const drawing d{a.id, p, all};
@@ -48,6 +66,11 @@ void add_schedule(CLI::App& command, int&) {
     o->problem.add_to(*app);
     add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
                 "only the steps of this rank, with what each waits for");
+    app->add_option("--generator", o->generator,
+                    "who makes the rounds of an algorithm that plans in rounds: production (unless given), linear,\n"
+                    "pairing_heap or segment_tree, the last three from the literature; all make the same")
+        ->type_name("NAME");
+    app->add_flag("--stats", o->stats, "instead of the rounds, how many there are and how long it takes to make them");
     app->add_option("--format", o->format, "text, json or svg")
         ->check(CLI::IsMember({"text", "json", "svg"}))
         ->type_name("FORMAT");
@@ -57,10 +80,20 @@ void add_schedule(CLI::App& command, int&) {
     app->footer(
         "A round is the time of one message: in it a rank sends one and receives one, in the order of its steps.\n"
         "2<-3:1 means that rank 2 receives block 1 from rank 3.\n"
+        "Algorithms that plan in rounds show these: as JSON an array of transfers for each, with {\"skip\":K} for more "
+        "than\n"
+        "64 idle ones; as SVG who holds what when. If arrivals differ, they need --round-time.\n"
+        "Arrivals are a PATTERN as 'rubato sim --help' lists them, or a time for each rank; ns unless a unit is "
+        "given.\n"
         "Examples:\n"
         "  rubato schedule reduce/binomial --ranks 8\n"
         "  rubato schedule bcast/binomial --ranks 16 --root 5 --format svg -o bcast.svg\n"
-        "  rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative");
+        "  rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative\n"
+        "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,1100 --round-time 1000 --json\n"
+        "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format "
+        "svg -o "
+        "a.svg\n"
+        "  rubato schedule reduce/clairvoyant --ranks 512 --segments 64 --stats --generator linear");
     app->callback([o] { write_out(show(*o), o->file); });
 }
 

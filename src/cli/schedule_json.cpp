@@ -1,5 +1,6 @@
 #include "schedule_json.hpp"
 
+#include "rounds.hpp"
 #include "rubato/draw.hpp"
 
 #include <fmt/format.h>
@@ -62,6 +63,16 @@ step step_from_json(const json& j) {
     return t;
 }
 
+/// Rounds say all about the schedules.
+named_schedules complete_from_rounds(named_schedules n, const json& j) {
+    n.p.what = find_algorithm(n.id).what;
+    check(n.p);
+    std::vector<rank> all;
+    for (rank r; r.value < n.p.ranks; ++r.value) all.push_back(r);
+    n.all = clairvoyant::schedules_of(n.p, rounds_from_json(n.p, j), all);
+    return n;
+}
+
 }  // namespace
 
 json schedules_to_json(std::string_view id, const problem& p, std::span<const schedule> all) {
@@ -100,10 +111,11 @@ named_schedules schedules_from_json(std::string_view text) {
         const json j = json::parse(text);
         named_schedules n;
         j.at("id").get_to(n.id);
-        n.p.what = parse_collective(j.at("collective").get<std::string>());
         j.at("ranks").get_to(n.p.ranks);
         j.at("root").get_to(n.p.root.value);
         j.at("segments").get_to(n.p.segments);
+        if (j.at("rounds").is_array()) return complete_from_rounds(std::move(n), j);
+        n.p.what = parse_collective(j.at("collective").get<std::string>());
         j.at("radix").get_to(n.p.radix);
         j.at("commutative").get_to(n.p.commutative);
         j.at("idempotent").get_to(n.p.idempotent);

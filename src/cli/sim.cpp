@@ -41,7 +41,7 @@ struct setting {
 struct row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
-    std::uint32_t segments = 1;
+    problem p{};  ///< with what this algorithm was given
     std::vector<time_ns> exits{};
     time_ns run{};
     time_ns tail{};
@@ -114,11 +114,19 @@ std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
     return best;
 }
 
+/// Algorithms that plan in rounds get the segments and the time of a round that the paper's formula gives.
+problem problem_of(const setting& s, const algorithm& a) {
+    problem p = s.common;
+    if (!a.segmented) p.segments = 1;
+    if (!a.has(need::round_time)) return p;
+    if (s.choose_segments) p.segments = optimal_segments(s.network, p.ranks, s.chunk);
+    if (p.round_time == time_ns{}) p.round_time = segment_time(s.network, part_offset(s.chunk, p.segments, 1));
+    return p;
+}
+
 row measure(const setting& s, const algorithm& a, problem p) {
     row result;
-    if (!a.segmented) p.segments = 1;
-    if (a.segmented && s.choose_segments) p.segments = best_segments(s, a, p);
-    result.segments = p.segments;
+    if (a.segmented && s.choose_segments && !a.has(need::round_time)) p.segments = best_segments(s, a, p);
     const std::vector<schedule> all = build_all(a, p);
     const layout sizes = layout::uniform(s.chunk);
     result.exits = run(s, all, p).exits;
@@ -128,16 +136,18 @@ row measure(const setting& s, const algorithm& a, problem p) {
     result.counted = count_cost(all, std::span(&sizes, 1));
     result.joules = energy(s.network, result.counted, result.run);
     result.memory = descriptor_memory(s.network, result.counted);
+    result.p = std::move(p);
     return result;
 }
 
 /// An algorithm that cannot do this is left out; the others can still be compared.
 row try_one(const setting& s, const algorithm& a) {
     row result;
-    result.skipped = unmet_need(a, s.common);
+    const problem p = problem_of(s, a);
+    result.skipped = unmet_need(a, p);
     if (!result.skipped) {
         try {
-            result = measure(s, a, s.common);
+            result = measure(s, a, p);
         } catch (const error& e) {
             result.skipped = e.what();
         }
@@ -163,7 +173,7 @@ std::string as_text(const std::vector<row>& rows, const std::string& heading) {
             lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
                              fmt::format("{}", r.counted.rounds), fmt::format("{}", r.counted.messages),
                              format_bytes(r.counted.bytes), format_energy(r.joules), format_bytes(r.memory),
-                             fmt::format("{}", r.segments)});
+                             fmt::format("{}", r.p.segments)});
     }
     std::string out = heading + "\n\n";
     if (lines.size() > 1) out += align(lines, {false, true, true, true, true, true, true, true, true, true});
@@ -190,7 +200,8 @@ std::string as_json(const std::vector<row>& rows) {
                        {"bytes", r.counted.bytes},
                        {"energy_j", r.joules},
                        {"memory_bytes", r.memory},
-                       {"segments", r.segments}});
+                       {"segments", r.p.segments}});
+        if (r.a->has(need::round_time)) out.back()["round_time_ns"] = r.p.round_time.count();
     }
     return out.dump(2) + '\n';
 }
@@ -204,11 +215,9 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
         return draw_bars(fmt::format("{}: run time", traits(s.common.what).name),
                          fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
     const row& only = *std::ranges::find_if(rows, [](const row& r) { return !r.skipped; });
-    problem p = s.common;
-    p.segments = only.segments;
-    const std::vector<schedule> all = build_all(*only.a, p);
-    const simulation sim = run(s, all, p, true);
-    return draw_svg({only.a->id, p, all, sim.steps, p.arrivals, heading});
+    const std::vector<schedule> all = build_all(*only.a, only.p);
+    const simulation sim = run(s, all, only.p, true);
+    return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
 std::string describe(const options& o) {
@@ -269,7 +278,10 @@ void add_sim(CLI::App& command, int&) {
         "Without --segments, algorithms that cut vectors get the power of two from 1 to {} that is fastest when all\n"
         "arrive together. Irregular collectives are simulated with equal chunks. Arrival-aware algorithms are told "
         "the\n"
-        "true arrivals.\n"
+        "true arrivals. Those that plan in rounds (reduce/clairvoyant) get, unless given, N = sqrt((ceil(log2 P) - 1) "
+        "m\n"
+        "(beta + gamma) / alpha) segments of m bytes in all, and --round-time alpha + m/N (beta + gamma), of the "
+        "model.\n"
         "Models: {}; curie unless given.\n"
         "Arrivals: balanced (unless given), single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
         "normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time\n"

@@ -68,10 +68,34 @@ std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks, std::int
     return all;
 }
 
-std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks) {
+/// Of every kind; the first is that all arrive together.
+std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks, std::int32_t root) {
     if (!a.arrival_aware) return {""};
-    return {"", "single:rank=0,delay=1ms", fmt::format("single:rank={},delay=20us", ranks - 1),
-            "alternating:even=0,odd=100us", "uniform:max=200us,seed=1"};
+    const std::int32_t other = (root + 1) % ranks;
+    const auto list = [ranks](auto microseconds) {
+        std::string times;
+        for (std::int32_t r = 0; r < ranks; ++r) times += fmt::format("{}{}us", r == 0 ? "" : ",", microseconds(r));
+        return times;
+    };
+    return {"",
+            fmt::format("single:rank={},delay=200us", root),
+            fmt::format("single:rank={},delay=200us", other),
+            list([root](std::int32_t r) { return r == root ? 0 : 200; }),
+            list([other](std::int32_t r) { return r == other ? 0 : 200; }),
+            "alternating:even=0,odd=100us",
+            "alternating:even=100us,odd=0",
+            "uniform:max=200us,seed=1",
+            "normal:mean=100us,sd=30us,seed=1",
+            "gamma:shape=2,scale=30us,seed=1",
+            "bernoulli:p=0.3,delay=100us,seed=1",
+            list([](std::int32_t r) { return r % 5 * 5; })};
+}
+
+/// From far shorter than the spread of arrivals to far longer, for algorithms that plan in rounds.
+std::vector<time_ns> round_times(const algorithm& a, bool together) {
+    using namespace std::chrono_literals;
+    if (!a.has(need::round_time) || together) return {time_ns{}};
+    return {100ns, 10us, 10ms};
 }
 
 struct finding {
@@ -105,6 +129,7 @@ std::string command_for(const algorithm& a, const problem& p, const std::string&
     if (a.segmented) text += fmt::format(" --segments {}", p.segments);
     if (!p.radix.empty()) text += fmt::format(" --radix {}", fmt::join(p.radix, ","));
     if (!pattern.empty()) text += fmt::format(" --arrivals {}", pattern);
+    if (p.round_time > time_ns{}) text += fmt::format(" --round-time {}", p.round_time.count());
     if (!p.commutative) text += " --noncommutative";
     if (p.idempotent) text += " --idempotent";
     return text;
@@ -127,23 +152,29 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
     problem p;
     p.what = a.what;
     p.ranks = ranks;
-    for (const std::string& pattern : patterns(a, ranks)) {
-        if (!pattern.empty()) p.arrivals = parse_arrivals(pattern, ranks);
-        for (const std::int32_t root : roots(a, ranks, o.root_limit)) {
-            p.root = rank(root);
-            for (const std::int32_t segments : segment_counts) {
-                p.segments = static_cast<std::uint32_t>(segments);
-                for (const auto& radix : radices(a, ranks)) {
-                    p.radix = radix;
-                    for (const bool commutative : {true, false}) {
-                        for (const bool idempotent : {false, true}) {
-                            if (!commutative && !traits(a.what).reduces) continue;
-                            if (idempotent && !a.has(need::idempotent_or_power)) continue;
-                            p.commutative = commutative;
-                            p.idempotent = idempotent;
-                            attempt(p, pattern);
-                        }
-                    }
+    const auto with_operators = [&](const std::string& pattern) {
+        for (const auto& radix : radices(a, ranks)) {
+            p.radix = radix;
+            for (const bool commutative : {true, false}) {
+                for (const bool idempotent : {false, true}) {
+                    if (!commutative && !traits(a.what).reduces) continue;
+                    if (idempotent && !a.has(need::idempotent_or_power)) continue;
+                    p.commutative = commutative;
+                    p.idempotent = idempotent;
+                    attempt(p, pattern);
+                }
+            }
+        }
+    };
+    for (const std::int32_t root : roots(a, ranks, o.root_limit)) {
+        p.root = rank(root);
+        for (const std::string& pattern : patterns(a, ranks, root)) {
+            p.arrivals = pattern.empty() ? std::vector<time_ns>{} : parse_arrivals(pattern, ranks);
+            for (const time_ns round_time : round_times(a, pattern.empty())) {
+                p.round_time = round_time;
+                for (const std::int32_t segments : segment_counts) {
+                    p.segments = static_cast<std::uint32_t>(segments);
+                    with_operators(pattern);
                 }
             }
         }
@@ -219,8 +250,9 @@ void add_verify(CLI::App& command, int& status) {
         ->type_name("FILE");
     app->add_flag("--json", o->json, "print an object with the numbers and the findings");
     app->footer(
-        "Each algorithm is tried with every root, segment count, radix, kind of operator and arrival pattern that it\n"
-        "distinguishes. Exit status 1 if anything is wrong.\n"
+        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern and time of "
+        "a\n"
+        "round that it distinguishes. Exit status 1 if anything is wrong.\n"
         "Examples:\n"
         "  rubato verify\n"
         "  rubato verify reduce/binomial --ranks 1-16,64,127-129\n"

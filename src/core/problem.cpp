@@ -56,6 +56,9 @@ void check(const problem& p) {
     if (!p.arrivals.empty() && p.arrivals.size() != static_cast<std::size_t>(p.ranks))
         throw error(fmt::format("{} arrival times for {} ranks", p.arrivals.size(), p.ranks),
                     "each rank has one arrival time", "give as many times as ranks");
+    if (p.round_time < time_ns{})
+        throw error(fmt::format("round time {}", format_time(p.round_time)), "a round takes time",
+                    "give what it takes to send and combine one segment");
 }
 
 }  // namespace rubato

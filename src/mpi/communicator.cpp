@@ -16,20 +16,21 @@ namespace {
 constexpr int version = 1;  // of what ranks must agree on: plans, tags, announcements
 
 struct plan_key {
-    schedule (*build)(const problem&, rank);
+    const algorithm* use;
     problem what;
 
     bool operator==(const plan_key&) const = default;
 };
 struct plan_hash {
     std::size_t operator()(const plan_key& k) const {
-        std::size_t h = std::hash<schedule (*)(const problem&, rank)>()(k.build);
+        std::size_t h = std::hash<const algorithm*>()(k.use);
         const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15U; };
         mix(static_cast<std::size_t>(k.what.root.value));
         mix(k.what.segments);
         mix(static_cast<std::size_t>(k.what.commutative) * 2 + static_cast<std::size_t>(k.what.idempotent));
         for (const std::int32_t r : k.what.radix) mix(static_cast<std::size_t>(r));
         for (const time_ns t : k.what.arrivals) mix(static_cast<std::size_t>(t.count()));
+        mix(static_cast<std::size_t>(k.what.round_time.count()));
         return h;
     }
 };
@@ -131,7 +132,7 @@ private:
     };
 
     ready_plan& find_plan(const selection& how, const call& c) {
-        plan_key key{how.use->build, {}};
+        plan_key key{how.use, {}};
         problem& p = key.what;
         p.what = c.what;
         p.ranks = size_;
@@ -139,6 +140,7 @@ private:
         p.segments = how.segments;
         p.radix = how.radix;
         p.arrivals = how.arrivals;
+        p.round_time = how.round_time;
         if (traits(c.what).reduces) {
             if (c.op == MPI_OP_NULL)
                 throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace rubato {
 namespace {
@@ -125,5 +126,31 @@ std::string to_string(const model& m) {
 }
 
 std::span<const preset> presets() { return table; }
+
+hockney linear_costs(const model& m) {
+    if (const auto* linear = std::get_if<hockney>(&m.network)) return *linear;
+    if (const auto* n = std::get_if<loggp>(&m.network)) return {std::max(n->L + 2 * n->o, n->g), n->G, n->combine};
+    const loggp5& n = std::get<loggp5>(m.network);
+    return {n.L + 2 * n.o, n.G, 0};
+}
+
+double ideal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
+    const auto [alpha, beta, gamma] = linear_costs(m);
+    const int rounds_of_one = std::max(ceil_log2(ranks) - 1, 0);
+    return std::sqrt(rounds_of_one * static_cast<double>(bytes) * (beta + gamma) / alpha);
+}
+
+std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
+    constexpr std::int64_t most = 1 << 20;
+    const double ideal = ideal_segments(m, ranks, bytes);
+    if (!(ideal >= 1)) return 1;  // also if nothing costs anything
+    return static_cast<std::uint32_t>(
+        std::min(std::round(ideal), static_cast<double>(std::clamp<std::int64_t>(bytes, 1, most))));
+}
+
+time_ns segment_time(const model& m, std::int64_t bytes) {
+    const auto [alpha, beta, gamma] = linear_costs(m);
+    return time_ns(std::max<std::int64_t>(1, std::llround(alpha + static_cast<double>(bytes) * (beta + gamma))));
+}
 
 }  // namespace rubato

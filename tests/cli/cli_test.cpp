@@ -252,7 +252,12 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
             EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 1", a.id)),
                       good(fmt::format("schedule {} --ranks 4 --segments 5", a.id)));
         }
-        if (a.arrival_aware) good(fmt::format("schedule {} --ranks 4 --arrivals single:rank=1,delay=50us", a.id));
+        if (a.arrival_aware) {
+            EXPECT_NE(
+                good(fmt::format("schedule {} --ranks 4 --segments 2", a.id)),
+                good(fmt::format(
+                    "schedule {} --ranks 4 --segments 2 --arrivals single:rank=1,delay=50us --round-time 10us", a.id)));
+        }
     }
     good("schedule reduce/binomial --ranks 4 --arrivals 0,0,5ms,0");
 }
@@ -278,6 +283,8 @@ TEST_F(schedule_command, errors) {
             bad(fmt::format("schedule {} --ranks 4 --noncommutative", a.id), "does not commute");
         if (a.has(need::power_of_two)) bad(fmt::format("schedule {} --ranks 6", a.id), "power of two");
         if (a.has(need::radix_above_one)) bad(fmt::format("schedule {} --ranks 4 --radix 1", a.id), "radix of 1");
+        if (a.has(need::round_time))
+            bad(fmt::format("schedule {} --ranks 4 --arrivals 0,0,0,1", a.id), "how long a round takes (--round-time)");
         if (a.has(need::even_ranks)) bad(fmt::format("schedule {} --ranks 7", a.id), "even number");
     }
 }
@@ -286,6 +293,132 @@ TEST_F(schedule_command, a_trace_needs_a_time_for_each_rank) {
     write("trace", "0 1us 2us\n");
     bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("trace")), "3");
     bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("none")), "none");
+}
+
+using rounds_command = command;
+
+TEST_F(rounds_command, json_is_exact) {
+    EXPECT_EQ(
+        good("schedule reduce/clairvoyant --ranks 4 --segments 4 --root 0 --arrivals 0,0,0,1100 --round-time 1000 "
+             "--format json"),
+        R"({"id":"reduce/clairvoyant","ranks":4,"segments":4,"root":0,"round_time_ns":1000,"length":6,"rounds":[)"
+        R"([{"to":0,"from":1,"segment":0},{"to":1,"from":0,"segment":1}],)"
+        R"([{"to":0,"from":2,"segment":0},{"to":1,"from":3,"segment":1},{"to":2,"from":0,"segment":2},)"
+        R"({"to":3,"from":1,"segment":2}],)"
+        R"([{"to":0,"from":3,"segment":0},{"to":1,"from":2,"segment":1},{"to":2,"from":0,"segment":3},)"
+        R"({"to":3,"from":1,"segment":3}],)"
+        R"([{"to":0,"from":1,"segment":1},{"to":2,"from":3,"segment":2},{"to":3,"from":2,"segment":3}],)"
+        R"([{"to":0,"from":2,"segment":2}],[{"to":0,"from":3,"segment":3}]]})"
+        "\n");
+    EXPECT_EQ(good_json("schedule reduce/clairvoyant --ranks 1 --json").at("rounds"), json::array());
+}
+
+TEST_F(rounds_command, json_skips_many_idle_rounds) {
+    const auto rounds = [this](const char* late) {
+        return good_json(fmt::format(
+            "schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,{} --round-time 1us --json", late));
+    };
+    const json far = rounds("1ms");
+    EXPECT_EQ(far.at("length"), 1003);
+    ASSERT_EQ(far.at("rounds").size(), 10U);
+    EXPECT_EQ(far["rounds"][5], json::parse(R"({"skip":994})"));
+    // 5 rounds for three ranks, then 64 idle ones, each given, or 65, which are skipped.
+    EXPECT_EQ(rounds("70us").at("rounds").size(), 5U + 64 + 4);
+    EXPECT_EQ(rounds("71us").at("rounds").size(), 5U + 1 + 4);
+}
+
+TEST_F(rounds_command, text_has_a_line_for_each_round_or_gap) {
+    const auto text =
+        lines(good("schedule reduce/clairvoyant --ranks 3 --segments 2 --arrivals 0,0,1ms --round-time 1us"));
+    ASSERT_EQ(text.size(), 7U);
+    EXPECT_EQ(text[0],
+              "reduce/clairvoyant: 3 ranks, root 0, 2 segments, rounds of 1.00 us; 6 transfers in 1001 rounds");
+    EXPECT_EQ(text[2], "round 0      0<-1:0  1<-0:1");
+    EXPECT_EQ(text[3], "round 1      0<-1:1");
+    EXPECT_EQ(text[4], "rounds 2 to 998   idle");
+    EXPECT_EQ(text[5], "round 999    0<-2:0  2<-0:1");
+    EXPECT_EQ(text[6], "round 1000   0<-2:1");
+}
+
+TEST_F(rounds_command, all_generators_make_the_same) {
+    const std::string what =
+        "schedule reduce/clairvoyant --ranks 21 --segments 9 --root 4 --arrivals uniform:max=40us,seed=3 --round-time "
+        "2us --json";
+    const std::string own = good(what);
+    for (const char* name : {"production", "linear", "pairing_heap", "segment_tree"})
+        EXPECT_EQ(good(fmt::format("{} --generator {}", what, name)), own) << name;
+}
+
+TEST_F(rounds_command, steps_of_one_rank_are_those_of_the_algorithm) {
+    problem p;
+    p.what = collective::reduce;
+    p.ranks = 5;
+    p.segments = 3;
+    EXPECT_EQ(good("schedule reduce/clairvoyant --ranks 5 --segments 3 --rank 2 --generator linear"),
+              to_string(build_one(find_algorithm("reduce/clairvoyant"), p, rank(2))));
+}
+
+TEST_F(rounds_command, statistics) {
+    const std::string what = "schedule reduce/clairvoyant --ranks 16 --segments 8 --generator linear --stats";
+    const json j = good_json(what + " --json");
+    EXPECT_EQ(j.at("generator"), "linear");
+    EXPECT_EQ(j.at("length"), 4 + 8 - 1);
+    EXPECT_EQ(j.at("lower_bound"), 4 + 8 - 1);
+    EXPECT_EQ(j.at("busy_rounds"), 4 + 8 - 1);
+    EXPECT_GE(j.at("transfers").get<int>(), 15 * 8);
+    EXPECT_GT(j.at("generation_best_ns").get<std::int64_t>(), 0);
+    EXPECT_GE(j.at("generation_median_ns"), j.at("generation_best_ns"));
+    EXPECT_GT(j.at("ns_per_transfer").get<double>(), 0);
+    EXPECT_GE(j.at("repetitions").get<int>(), 3);
+    EXPECT_GE(j.at("result_bytes").get<std::int64_t>(), 12 * j.at("transfers").get<std::int64_t>());
+    EXPECT_GT(j.at("memory_bytes"), j.at("result_bytes"));
+    const std::string text = good(what);
+    for (const char* word : {"length", "transfers", "generation", "per transfer", "memory", "made by linear"})
+        EXPECT_NE(text.find(word), std::string::npos) << word;
+}
+
+TEST_F(rounds_command, draws_who_holds_what) {
+    good(fmt::format("schedule reduce/clairvoyant --ranks 4 --segments 4 --format svg -o {}", path("r.svg")));
+    EXPECT_NE(slurp(path("r.svg")).find("a cell is a segment"), std::string::npos);
+}
+
+TEST_F(rounds_command, a_file_of_rounds_can_be_verified) {
+    json j = good_json(
+        "schedule reduce/clairvoyant --ranks 7 --segments 3 --root 2 --arrivals single:rank=2,delay=1ms --round-time "
+        "1us --json");
+    const auto verify = [&](const json& changed) {
+        write("rounds.json", changed.dump());
+        return rubato(fmt::format("verify --file {}", path("rounds.json")));
+    };
+    EXPECT_EQ(verify(j).out, "7 schedules verified, 0 wrong\n");
+
+    json short_one = j;
+    short_one["rounds"].erase(short_one["rounds"].size() - 1);
+    EXPECT_EQ(verify(short_one).status, 1) << "the root lacks a segment";
+
+    const auto refused = [&](const char* key, int value, std::string_view says) {
+        json wrong = j;
+        wrong["rounds"].back()[0][key] = value;
+        const outcome result = verify(wrong);
+        EXPECT_EQ(result.status, 2);
+        EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
+    };
+    refused("to", 7, "ranks are numbered 0 to 6");
+    refused("from", 2, "nobody sends to itself");
+    refused("from", 4, "the sender does not hold that segment");
+    refused("segment", 3, "segments are numbered 0 to 2");
+    json twice = j;
+    twice["rounds"].back().push_back(twice["rounds"].back()[0]);
+    EXPECT_NE(verify(twice).err.find("sends one segment and receives one"), std::string::npos);
+}
+
+TEST_F(rounds_command, errors) {
+    bad("schedule reduce/binomial --ranks 4 --generator linear", "does not plan in rounds");
+    bad("schedule reduce/clairvoyant --ranks 4 --generator quick", "unknown generator 'quick'");
+    bad("schedule reduce/binomial --ranks 4 --stats", "no statistics of reduce/binomial");
+    bad("schedule reduce/clairvoyant --ranks 4 --round-time soon", "'soon' is not a time");
+    bad("schedule reduce/clairvoyant --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
+    bad("schedule reduce/clairvoyant --ranks 4 --rank 4", "ranks are numbered 0 to 3");
 }
 
 using verify_command = command;
@@ -425,6 +558,21 @@ TEST_F(sim_command, segments_are_chosen_or_given) {
                   chosen.at("run_time_ns"));
     EXPECT_EQ(good_json(what + " --segments 3")[0].at("segments"), 3);
     EXPECT_LE(good_json("sim bcast/chain --ranks 8 --bytes 5 --json")[0].at("segments"), 4) << "not more than bytes";
+}
+
+TEST_F(sim_command, rounds_get_segments_and_time_from_the_model) {
+    const std::string what = "sim reduce/clairvoyant --ranks 128 --bytes 4MiB --json --arrivals ";
+    const json late = good_json(what + "single:rank=127,delay=20ms")[0];
+    EXPECT_EQ(late.at("segments"), 78) << "the formula gives 78.3";
+    // A segment of 53774 bytes.
+    EXPECT_EQ(late.at("round_time_ns"), 2660 + 34863);
+    // The others are done long before, and the late one hands over a vector.
+    EXPECT_LE(late.at("tail_ns").get<std::int64_t>(), 78 * 37523 + 78);
+    EXPECT_LE(good_json(what + "balanced")[0].at("run_time_ns").get<std::int64_t>(), (7 + 78 - 1) * 37523);
+
+    const json given = good_json(what + "balanced --segments 10 --round-time 9us")[0];
+    EXPECT_EQ(given.at("segments"), 10);
+    EXPECT_EQ(given.at("round_time_ns"), 9000);
 }
 
 TEST_F(sim_command, tells_what_it_skips) {

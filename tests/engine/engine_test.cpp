@@ -3,6 +3,7 @@
 
 #include "../support/in_memory.hpp"
 #include "../support/reference.hpp"
+#include "../support/timings.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <gtest/gtest.h>
@@ -16,9 +17,9 @@ using testing::affine;
 
 enum class start { together, staggered, early };
 
-/// All ranks of one collective; gives each rank's output.
+/// All ranks of one collective, which come as late as told, or anyhow; gives each rank's output.
 std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::int64_t units, start how,
-                                     std::uint64_t seed) {
+                                     std::uint64_t seed, const std::vector<time_ns>& delays = {}) {
     testing::wires wires(sizeof(affine));
     std::vector<std::vector<affine>> outputs(static_cast<std::size_t>(p.ranks));
     std::vector<std::thread> threads;
@@ -45,16 +46,18 @@ std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::
             m.output = reinterpret_cast<std::byte*>(output.data());
             m.scratch = reinterpret_cast<std::byte*>(scratch.data());
             m.input_stride = m.output_stride = m.scratch_stride = sizeof(affine);
-            const auto delay = static_cast<unsigned>(random() % 200);
+            const time_ns delay =
+                delays.empty() ? std::chrono::microseconds(random() % 200) : delays[static_cast<std::size_t>(r)];
+            const auto arrival = std::chrono::steady_clock::now() + delay;
             execution e;
             if (how == start::early) {
                 memory scratch_only = m;
                 scratch_only.input = scratch_only.output = nullptr;
                 e.start(mine, l, scratch_only, wire, false);
-                for (unsigned i = 0; i < delay; ++i) e.progress();
+                while (std::chrono::steady_clock::now() < arrival) e.progress();
                 e.arrive(m.input, m.output);
             } else {
-                if (how == start::staggered) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+                if (how == start::staggered) std::this_thread::sleep_until(arrival);
                 e.start(mine, l, m, wire);
             }
             e.wait();
@@ -83,16 +86,20 @@ TEST_P(engine, gives_what_the_collective_promises) {
                 for (const std::int32_t root :
                      traits(a.what).rooted ? std::vector{0, ranks / 2, ranks - 1} : std::vector{0}) {
                     p.root = rank(root);
+                    const auto timings = testing::timings(a, ranks, root);
                     for (const std::int64_t units : {0, 1, ranks + 1, 50}) {
                         const start how = static_cast<start>(seed % 3);
+                        const testing::timing& when = timings[seed % timings.size()];
+                        p.arrivals = when.arrivals;
+                        p.round_time = when.round_time;
                         const auto outputs = run(a, p, units, how, ++seed * 977);
                         ++runs;
                         for (std::int32_t r = 0; r < ranks; ++r) {
                             const auto want = testing::expected_output(p, r, units);
                             if (want.empty()) continue;
                             ASSERT_EQ(outputs[static_cast<std::size_t>(r)], want)
-                                << a.id << " ranks " << ranks << " rank " << r << " root " << root << " units "
-                                << units;
+                                << a.id << " ranks " << ranks << " rank " << r << " root " << root << " units " << units
+                                << " arrivals " << when.pattern;
                         }
                     }
                 }
@@ -100,6 +107,36 @@ TEST_P(engine, gives_what_the_collective_promises) {
         }
     }
     EXPECT_GT(runs, 0);
+}
+
+/// Arrivals as predicted, or the reverse of it: wrong predictions cost time and nothing else.
+TEST(arrival_aware_engine, is_right_when_ranks_come_late_indeed) {
+    using namespace std::chrono_literals;
+    constexpr std::int32_t ranks = 6;
+    constexpr std::int64_t units = 23;
+    std::uint64_t seed = 5;
+    for (const algorithm& a : algorithms()) {
+        if (!a.arrival_aware) continue;
+        for (const std::int32_t root : {0, 4}) {
+            for (const std::string& pattern : testing::arrival_patterns(ranks, root)) {
+                problem p;
+                p.what = a.what;
+                p.ranks = ranks;
+                p.root = rank(root);
+                p.segments = 5;
+                p.arrivals = parse_arrivals(pattern, ranks);
+                p.round_time = 20us;
+                std::vector<time_ns> reversed(p.arrivals.rbegin(), p.arrivals.rend());
+                for (const auto& delays : {p.arrivals, reversed}) {
+                    for (const start how : {start::staggered, start::early}) {
+                        const auto outputs = run(a, p, units, how, ++seed, delays);
+                        ASSERT_EQ(outputs[static_cast<std::size_t>(root)], testing::expected_output(p, root, units))
+                            << a.id << " root " << root << ' ' << pattern;
+                    }
+                }
+            }
+        }
+    }
 }
 
 std::vector<const algorithm*> all() {

@@ -7,6 +7,8 @@
 // Exits with 1 and the first difference if there is one.
 #include "rubato/mpi.hpp"
 
+#include "../support/timings.hpp"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -372,14 +374,18 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                                 p.commutative = op == MPI_OP_NULL || op == MPI_SUM || op == MPI_MAX;
                                 p.idempotent = op == MPI_MAX;
                                 if (unmet_need(*a, p)) continue;
+                                const auto timings = rubato::testing::timings(*a, ranks, root);
+                                const auto& when = timings[static_cast<std::size_t>(cases) % timings.size()];
+                                how.arrivals = when.arrivals;
+                                how.round_time = when.round_time;
                                 if (random() % 8 == 0 && own() % 3 == 0)
                                     std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
                                 if (!want) want = e.run(nullptr);
                                 const data got = e.run(&how);
                                 ++checked;
                                 if (!e.promises_nothing_here() && !(got == *want))
-                                    fail(fmt::format("{} of {} {} (root {}, in place {}, {} segments): {}", a->id,
-                                                     count, k.name, root, in_place, how.segments,
+                                    fail(fmt::format("{} of {} {} (root {}, in place {}, {} segments, arrivals {}): {}",
+                                                     a->id, count, k.name, root, in_place, how.segments, when.pattern,
                                                      got.difference(*want)));
                             }
                         }

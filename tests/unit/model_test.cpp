@@ -99,5 +99,37 @@ TEST(model, errors) {
     EXPECT_EQ(refusal("loggp:L=1,o=1,g=1,G=1,combine=fast").find("'fast' is not a time"), 0U);
 }
 
+TEST(model, segments_follow_the_formula_of_the_paper) {
+    const model curie = parse_model("curie");
+    constexpr std::int64_t KiB = 1024;
+    EXPECT_NEAR(ideal_segments(curie, 128, 128 * KiB), 13.8, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 512 * KiB), 27.7, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 2048 * KiB), 55.4, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 4096 * KiB), 78.3, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 40960 * KiB), 247.7, 0.05);
+    EXPECT_EQ(optimal_segments(curie, 128, 128 * KiB), 14U);
+    EXPECT_EQ(ideal_segments(curie, 65, 128 * KiB), ideal_segments(curie, 128, 128 * KiB)) << "as deep";
+}
+
+TEST(model, segments_are_one_to_all_bytes) {
+    const model curie = parse_model("curie");
+    EXPECT_EQ(optimal_segments(curie, 1, 1 << 30), 1U);
+    EXPECT_EQ(optimal_segments(curie, 2, 1 << 30), 1U);
+    EXPECT_EQ(optimal_segments(curie, 128, 0), 1U);
+    EXPECT_EQ(optimal_segments(curie, 128, 100), 1U);
+    const model without_latency = parse_model("hockney:alpha=0,beta=1ns,gamma=0");
+    EXPECT_EQ(optimal_segments(without_latency, 8, 77), 77U);
+    EXPECT_EQ(optimal_segments(without_latency, 8, 0), 1U);
+    EXPECT_EQ(optimal_segments(without_latency, 8, std::int64_t{1} << 40), 1U << 20);
+}
+
+TEST(model, a_round_sends_and_combines_a_segment) {
+    EXPECT_EQ(segment_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(1500));
+    EXPECT_EQ(segment_time(parse_model("hockney:alpha=0,beta=0,gamma=0"), 100), time_ns(1));
+    EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=2us,G=1ns,combine=0.5ns")), (hockney{7000, 1, 0.5}));
+    EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=9us,G=1ns")), (hockney{9000, 1, 0}));
+    EXPECT_EQ(linear_costs(parse_model("loggp5:L=5us,o=1us,G=1ns")), (hockney{7000, 1, 0}));
+}
+
 }  // namespace
 }  // namespace rubato

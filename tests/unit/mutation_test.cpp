@@ -1,5 +1,6 @@
 // Can verify fail? Correct schedules are damaged in every way we can think of. An executor that shares nothing with
 // verify runs them on concrete data in many random orders; whatever it finds wrong, verify must have found too.
+#include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/verify.hpp"
 
@@ -439,6 +440,10 @@ std::vector<problem> problems(const algorithm& a) {
             p.root = rank(!plain && traits(a.what).rooted ? ranks - 1 : 0);
             p.commutative = plain || !traits(a.what).reduces || a.has(need::commutative);
             p.idempotent = a.has(need::idempotent_or_power) && !plain;
+            if (a.arrival_aware && !plain) {
+                p.arrivals = parse_arrivals("uniform:max=40us,seed=3", ranks);
+                p.round_time = time_ns(5000);
+            }
             if (!unmet_need(a, p)) all.push_back(p);
         }
     }

@@ -1,6 +1,7 @@
 // Every algorithm that combines: proven for many shapes of the problem, and its messages and rounds counted against the
 // formulas of the literature.
 #include "../support/problems.hpp"
+#include "../support/timings.hpp"
 #include "rubato/verify.hpp"
 
 #include <fmt/format.h>
@@ -13,8 +14,11 @@ namespace rubato {
 namespace {
 
 std::string text(const algorithm& a, const problem& p) {
-    return fmt::format("{}: {} ranks, root {}, {} segments, radix [{}]{}{}", a.id, p.ranks, p.root.value, p.segments,
-                       fmt::join(p.radix, ","), p.commutative ? "" : ", ordered", p.idempotent ? ", idempotent" : "");
+    std::vector<std::int64_t> arrivals;
+    for (const time_ns t : p.arrivals) arrivals.push_back(t.count());
+    return fmt::format("{}: {} ranks, root {}, {} segments, radix [{}], arrivals [{}], rounds of {}{}{}", a.id, p.ranks,
+                       p.root.value, p.segments, fmt::join(p.radix, ","), fmt::join(arrivals, ","),
+                       format_time(p.round_time), p.commutative ? "" : ", ordered", p.idempotent ? ", idempotent" : "");
 }
 
 std::vector<std::uint32_t> segment_counts(const algorithm& a, std::int32_t ranks) {
@@ -41,16 +45,20 @@ template <class F>
 void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
     for (const std::int32_t root : roots(a, ranks)) {
         problem p = problem_for(a, ranks, root);
-        for (const std::uint32_t segments : segment_counts(a, ranks)) {
-            p.segments = segments;
-            for (const auto& radix : radices(a, ranks)) {
-                p.radix = radix;
-                for (const bool commutative : {true, false}) {
-                    p.commutative = commutative;
-                    for (const bool idempotent : {false, true}) {
-                        p.idempotent = idempotent;
-                        if (idempotent && !a.has(need::idempotent_or_power)) continue;
-                        if (!unmet_need(a, p)) f(p);
+        for (const testing::timing& when : testing::timings(a, ranks, root)) {
+            p.arrivals = when.arrivals;
+            p.round_time = when.round_time;
+            for (const std::uint32_t segments : segment_counts(a, ranks)) {
+                p.segments = segments;
+                for (const auto& radix : radices(a, ranks)) {
+                    p.radix = radix;
+                    for (const bool commutative : {true, false}) {
+                        p.commutative = commutative;
+                        for (const bool idempotent : {false, true}) {
+                            p.idempotent = idempotent;
+                            if (idempotent && !a.has(need::idempotent_or_power)) continue;
+                            if (!unmet_need(a, p)) f(p);
+                        }
                     }
                 }
             }
@@ -58,7 +66,7 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
     }
 }
 
-class reductions : public testing::TestWithParam<std::string_view> {};
+class reductions : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(reductions, are_proven) {
     const algorithm& a = find_algorithm(GetParam());
@@ -112,6 +120,18 @@ TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     }
 }
 
+/// The ranks of a row come out of one computation or out of one each: the same.
+TEST_P(reductions, are_the_same_built_one_by_one) {
+    const algorithm& a = find_algorithm(GetParam());
+    for (const std::int32_t ranks : {1, 3, 8}) {
+        for_each_problem(a, ranks, [&](const problem& p) {
+            const std::vector<schedule> all = build_all(a, p);
+            for (std::int32_t r = 0; r < ranks; ++r)
+                ASSERT_EQ(all[static_cast<std::size_t>(r)], build_one(a, p, rank(r))) << text(a, p) << ", rank " << r;
+        });
+    }
+}
+
 std::vector<std::string_view> reducing() {
     std::vector<std::string_view> ids;
     for (const algorithm& a : algorithms())
@@ -119,7 +139,7 @@ std::vector<std::string_view> reducing() {
     return ids;
 }
 
-INSTANTIATE_TEST_SUITE_P(all, reductions, testing::ValuesIn(reducing()), [](const auto& test) {
+INSTANTIATE_TEST_SUITE_P(all, reductions, ::testing::ValuesIn(reducing()), [](const auto& test) {
     std::string name(test.param);
     std::ranges::replace(name, '/', '_');
     return name;
@@ -213,6 +233,42 @@ TEST(reduction_costs, of_two_trees_are_segments_and_twice_the_depth) {
             }
         }
     }
+}
+
+TEST(reduction_costs, of_clairvoyant_are_depth_and_segments) {
+    for (std::int32_t n = 1; n <= 6; ++n)
+        for (const std::int64_t N : {1, 2, 5, 16})
+            for (const std::int32_t root : {0, (1 << n) - 1})
+                EXPECT_EQ(run("reduce/clairvoyant", 1 << n, static_cast<std::uint32_t>(N), root).rounds, n + N - 1)
+                    << n << ", " << N;
+}
+
+TEST(reduction_costs, of_clairvoyant_hide_the_work_behind_a_latecomer) {
+    const algorithm& a = find_algorithm("reduce/clairvoyant");
+    const hockney m{1000, 0, 0};
+    const std::vector<layout> sizes{layout::uniform(4)};
+    for (const std::int32_t late : {0, 3, 7}) {
+        problem p = problem_for(a, 8);
+        p.segments = 4;
+        p.arrivals.resize(8);
+        p.arrivals[static_cast<std::size_t>(late)] = time_ns(20'000);
+        p.round_time = time_ns(1000);
+        const simulation result = simulate({m}, build_all(a, p), sizes, p.arrivals);
+        // With the others done, those two are left: what a reduction of two ranks takes.
+        EXPECT_EQ(std::ranges::max(result.exits), time_ns(20'000 + 4 * 1000)) << late;
+    }
+}
+
+TEST(reduction_needs, know_the_time_of_a_round_if_arrivals_differ) {
+    const algorithm& a = find_algorithm("reduce/clairvoyant");
+    problem p = problem_for(a, 3);
+    EXPECT_FALSE(unmet_need(a, p));
+    p.arrivals = {time_ns(5), time_ns(5), time_ns(5)};
+    EXPECT_FALSE(unmet_need(a, p));
+    p.arrivals.back() = time_ns(6);
+    EXPECT_EQ(unmet_need(a, p), "arrivals differ, so it must be told how long a round takes (--round-time)");
+    p.round_time = time_ns(1);
+    EXPECT_FALSE(unmet_need(a, p));
 }
 
 TEST(reduction_needs, know_the_ways_of_a_dissemination) {

@@ -1,0 +1,24 @@
+// What can be made of a problem's rounds: every rank's schedule, and a picture of who holds what when.
+#pragma once
+
+#include "rubato/clairvoyant.hpp"
+#include "rubato/schedule.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::clairvoyant {
+
+/// The part of a problem that its rounds depend on. Without a round time any is as good: all arrive together.
+RUBATO_API instance instance_of(const problem& p);
+
+/// The schedules of some ranks, whoever made the rounds; `r` must have all transfers of these ranks. In each round a
+/// rank sends at most one segment that it holds and receives at most one.
+RUBATO_API std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who);
+
+/// An SVG picture: what each rank holds of each segment from round to round, and who hands what to whom.
+RUBATO_API std::string draw(std::string_view title, const instance& in, const rounds& r);
+
+}  // namespace rubato::clairvoyant

@@ -1,0 +1,106 @@
+// Rounds become dataflow: they only give the order of steps, and a step waits for what it needs of them, so a rank that
+// is ahead of its round need not wait for the others.
+//
+// In a round a rank sends before it receives. Nothing it sends was received in the same round, and no place that the
+// send frees is received into in the same round: else two ranks that exchange segments would wait for each other.
+#include "rubato/builder.hpp"
+#include "rubato/rounds.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <deque>
+#include <memory>
+#include <optional>
+
+namespace rubato::clairvoyant {
+namespace {
+
+/// Scratch places of one block. The one that has been free the longest is used again, but not before there are a few:
+/// then receives can be posted ahead of the sends and combinations that free their places.
+class place_pool {
+public:
+    explicit place_pool(builder& b) : b_(b) {}
+
+    slice take(block shape) {
+        if (free_.size() < few) return b_.scratch(0, 1).holding(shape, 1);
+        const slice place = free_.front();
+        free_.pop_front();
+        return place.holding(shape, 1);
+    }
+    void give_back(slice place) {
+        if (place.where == buffer::scratch) free_.push_back(place);
+    }
+
+private:
+    static constexpr std::size_t few = 4;  // at least 2: one may have been freed in the same round
+
+    builder& b_;
+    std::deque<slice> free_{};
+};
+
+/// One rank. What it holds of a segment is its input, which is only read, until the first operand comes. Then it lies
+/// where that was received, and later operands are received elsewhere and combined into it.
+class writer {
+public:
+    writer(const problem& p, rank me) : root_(me == p.root), b_(p, me, p.segments), pool_(b_) {
+        for (std::uint32_t s = 0; s < p.segments; ++s) held_.emplace_back(b_.input().sub(s));
+    }
+
+    void send(rank to, std::uint32_t segment) {
+        std::optional<slice>& mine = held_[segment];
+        assert(mine);
+        b_.send(to, *mine);
+        pool_.give_back(*mine);
+        mine.reset();
+    }
+
+    void receive(rank from, std::uint32_t segment) {
+        std::optional<slice>& mine = held_[segment];
+        const bool adds_to_it = mine && mine->where != buffer::input;
+        const slice received = root_ && !adds_to_it ? b_.output().sub(segment) : pool_.take(segment);
+        b_.recv(from, received);
+        if (adds_to_it) {
+            b_.combine(received, *mine);
+            pool_.give_back(received);
+            return;
+        }
+        // A sink may get back a segment that it has sent away; its own share is already in it.
+        if (mine) b_.combine(*mine, received);
+        mine = received;
+    }
+
+    schedule finish() && {
+        for (std::uint32_t s = 0; root_ && s < held_.size(); ++s)
+            if (held_[s] && held_[s]->where == buffer::input) b_.copy(*held_[s], b_.output().sub(s));
+        return std::move(b_).finish();
+    }
+
+private:
+    bool root_;
+    builder b_;
+    place_pool pool_;
+    std::vector<std::optional<slice>> held_{};
+};
+
+}  // namespace
+
+instance instance_of(const problem& p) {
+    return {p.ranks, p.segments, p.root, std::max(p.round_time, time_ns{1}), p.arrivals};
+}
+
+std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who) {
+    std::vector<std::unique_ptr<writer>> writers(static_cast<std::size_t>(p.ranks));
+    for (const rank me : who) writers[static_cast<std::size_t>(me.value)] = std::make_unique<writer>(p, me);
+    for (std::size_t k = 0; k < r.busy.size(); ++k) {
+        for (const transfer& t : r.transfers_of(k))
+            if (const auto& from = writers[static_cast<std::size_t>(t.from)]) from->send(rank(t.to), t.segment);
+        for (const transfer& t : r.transfers_of(k))
+            if (const auto& to = writers[static_cast<std::size_t>(t.to)]) to->receive(rank(t.from), t.segment);
+    }
+    std::vector<schedule> some;
+    some.reserve(who.size());
+    for (const rank me : who) some.push_back(std::move(*writers[static_cast<std::size_t>(me.value)]).finish());
+    return some;
+}
+
+}  // namespace rubato::clairvoyant

@@ -1,0 +1,22 @@
+// From which round on each process can take part, and what follows from that alone.
+#pragma once
+
+#include "rubato/clairvoyant.hpp"
+
+#include <span>
+#include <vector>
+
+namespace rubato::clairvoyant {
+
+/// The first round of each rank: r such that arrival <= earliest + (r + 1) d, and from round N on, + drift.
+///
+/// The rule measures from the earliest available member of its group, which moves when that member leaves. It does not
+/// move before the root has joined: who comes first is then the sink, which receives in every round and so never
+/// leaves. It moves no further than to the root's availability, for the root never leaves. And nobody leaves before
+/// having sent N times. So the rule lets nobody take part before the round given here.
+std::vector<std::int64_t> join_rounds(const instance& in);
+
+/// The same as lower_bound(in); joins: join_rounds(in).
+std::int64_t lower_bound(const instance& in, std::span<const std::int64_t> joins);
+
+}  // namespace rubato::clairvoyant
