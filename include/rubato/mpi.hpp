@@ -35,7 +35,7 @@ struct selection {
     std::uint32_t segments = 1;
     std::vector<std::int32_t> radix{};
     std::vector<time_ns> arrivals{};
-    time_ns round_time{};
+    time_ns round_time{};  ///< see problem
 };
 
 /// The chunks of a v-form's buffer, in elements, one of each per rank.

@@ -194,29 +194,34 @@ private:
             return;
         }
         for (std::uint32_t s = 0; s < in_.segments; ++s)
-            cell(x(k) + cell_ * s, y(r), s, held(r, s), fresh[r * in_.segments + s]);
+            cell({x(k) + cell_ * s, y(r), cell_, height_}, s, held(r, s), fresh[r * in_.segments + s]);
     }
 
-    void cell(double at, double up, std::uint32_t segment, std::int32_t contributions, bool fresh) {
-        const double w = cell_ - (cell_ > 8 ? 2 : 1);
-        at += (cell_ - w) / 2;
+    struct box {
+        double x, y, width, height;
+    };
+
+    void cell(const box& b, std::uint32_t segment, std::int32_t contributions, bool fresh) {
+        const double w = b.width - (b.width > 8 ? 2 : 1);
+        const double at = b.x + (b.width - w) / 2;
         const std::string ink = svg::colour(segment, in_.segments);
         if (contributions == 0) {
             put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"1.5\" fill=\"none\" "
                 "stroke=\"{}\" stroke-opacity=\".35\" stroke-dasharray=\"2 2\"/>\n",
-                at, up, w, height_, ink);
+                at, b.y, w, b.height, ink);
             return;
         }
         const bool complete = contributions == in_.ranks;
-        put("<rect class=\"paper\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>", at, up, w, height_);
-        const double full = height_ * contributions / in_.ranks;
+        put("<rect class=\"paper\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>", at, b.y, w,
+            b.height);
+        const double full = b.height * contributions / in_.ranks;
         put("<rect x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"{2:.1f}\" height=\"{3:.1f}\" rx=\"1.5\" fill=\"{4}\" "
             "fill-opacity=\".14\" stroke=\"{4}\" stroke-width=\"{5}\"/><rect x=\"{0:.1f}\" y=\"{6:.1f}\" "
             "width=\"{2:.1f}\" height=\"{7:.1f}\" rx=\"1.5\" fill=\"{4}\" fill-opacity=\"{8}\"/>",
-            at, up, w, height_, ink, fresh ? 1.8 : .7, up + height_ - full, full, complete ? 1. : .55);
-        if (cell_ >= 13 && in_.ranks < 100)
+            at, b.y, w, b.height, ink, fresh ? 1.8 : .7, b.y + b.height - full, full, complete ? 1. : .55);
+        if (b.width >= 13 && in_.ranks < 100)
             put("<text class=\"middle\" style=\"font-size:10px{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>",
-                complete ? ";fill:#fff;font-weight:700" : "", at + w / 2, up + height_ / 2 + 3.6, contributions);
+                complete ? ";fill:#fff;font-weight:700" : "", at + w / 2, b.y + b.height / 2 + 3.6, contributions);
         put("\n");
     }
 
@@ -235,11 +240,7 @@ private:
             cx += room;
         };
         const auto sample = [&](std::int32_t contributions, std::string_view text, double room) {
-            const double cells = std::exchange(cell_, 15);
-            const double h = std::exchange(height_, 20);
-            cell(cx, at - 10, 0, contributions, false);
-            cell_ = cells;
-            height_ = h;
+            cell({cx, at - 10, 15, 20}, 0, contributions, false);
             cx += 21;
             say(text, room);
         };

@@ -16,31 +16,28 @@ heap_count& heap() {
 
 namespace {
 
-void* counted(void* memory) {
-    if (!memory) throw std::bad_alloc();
+void* allocate(std::size_t size) noexcept {
+    void* memory = std::malloc(std::max<std::size_t>(size, 1));
     heap_count& h = heap();
     h.now += static_cast<std::int64_t>(malloc_usable_size(memory));
     h.peak = std::max(h.peak, h.now);
     return memory;
 }
 
-void release(void* memory) {
+void release(void* memory) noexcept {
     heap().now -= static_cast<std::int64_t>(malloc_usable_size(memory));
     std::free(memory);
-}
-
-void* aligned(std::size_t size, std::align_val_t alignment) {
-    const auto a = static_cast<std::size_t>(alignment);
-    return counted(std::aligned_alloc(a, (size + a - 1) / a * a));
 }
 
 }  // namespace
 }  // namespace rubato::cli
 
-// The other forms call these.
-void* operator new(std::size_t size) { return rubato::cli::counted(std::malloc(std::max<std::size_t>(size, 1))); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return rubato::cli::aligned(size, alignment); }
+// The standard library's other forms call these, but the sanitizer's do not: so both that a plain delete can follow.
+void* operator new(std::size_t size) {
+    if (void* memory = rubato::cli::allocate(size)) return memory;
+    throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return rubato::cli::allocate(size); }
 void operator delete(void* memory) noexcept { rubato::cli::release(memory); }
 void operator delete(void* memory, std::size_t) noexcept { rubato::cli::release(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { rubato::cli::release(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { rubato::cli::release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { rubato::cli::release(memory); }

@@ -292,13 +292,8 @@ void add_run(CLI::App& command, int& status) {
     sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
     add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
     add_integer(sub, "--segments", o->segments, "number of segments", 1, 1 << 20, "pieces of the vector (default 1)");
-    sub.add_option(
-        "--model", o->model_text,
-        "for algorithms that plan in rounds: the cost model (default curie) that gives the number of segments\n"
-        "and the time of a round if they are not given; the plan is right with any, but fits the machine only\n"
-        "if this does");
-    sub.add_option("--round-time", o->round_time,
-                   "how long sending and combining a segment takes, for such algorithms");
+    sub.add_option("--model", o->model_text, "cost model, for algorithms that plan in rounds (default curie)");
+    sub.add_option("--round-time", o->round_time, "how long sending and combining a segment takes, for these");
     add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "how often (default 5)");
     sub.add_option_function<std::string>(
         "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
@@ -307,7 +302,12 @@ void add_run(CLI::App& command, int& status) {
     sub.footer(
         "Start it with mpirun. Each rank's clock begins when it leaves a barrier, so times across hosts are only as "
         "exact\n"
-        "as that. Exit status 1 if a result is wrong.\n\n"
+        "as that. Exit status 1 if a result is wrong.\n"
+        "Arrival-aware algorithms are told the arrivals. Those that plan in rounds (reduce/clairvoyant) take the "
+        "number of\n"
+        "segments and the time of a round from the model, unless given: the plan is right with any, but fast only if "
+        "that\n"
+        "suits the machine.\n\n"
         "Examples:\n"
         "  mpirun -n 8 rubato run reduce/binomial --bytes 1MiB\n"
         "  mpirun -n 8 rubato run allreduce/ring --bytes 4MiB --datatype float --op max\n"

@@ -269,6 +269,8 @@ TEST(reduction_needs, know_the_time_of_a_round_if_arrivals_differ) {
     EXPECT_EQ(unmet_need(a, p), "arrivals differ, so it must be told how long a round takes (--round-time)");
     p.round_time = time_ns(1);
     EXPECT_FALSE(unmet_need(a, p));
+    p.round_time = time_ns(-1);
+    EXPECT_THROW(check(a, p), error);
 }
 
 TEST(reduction_needs, know_the_ways_of_a_dissemination) {
