@@ -30,6 +30,8 @@ public:
     /// `none`. Posting more than a few ahead from one peer gains nothing, and waiting for many costs.
     std::span<const std::uint32_t> gates() const { return gates_; }
     static constexpr std::uint32_t none = UINT32_MAX;
+    /// The memory it takes.
+    std::size_t bytes() const;
 
 private:
     schedule schedule_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rubato/algorithm.hpp"
+#include "rubato/plan_cache.hpp"
 
 #include <mpi.h>
 
@@ -71,14 +72,16 @@ RUBATO_API void run_native(MPI_Comm comm, const call& c);
 /// call.
 class RUBATO_API communicator {
 public:
-    /// Collective over `user`, which must not be an inter-communicator.
-    explicit communicator(MPI_Comm user);
+    /// Collective over `user`, which must not be an inter-communicator. The settings must be the same on all ranks.
+    explicit communicator(MPI_Comm user, plan_cache::settings plans = {});
     ~communicator();
     communicator(communicator&&) noexcept;
     communicator& operator=(communicator&&) noexcept;
 
     int rank() const;
     int size() const;
+    /// How often a plan was found instead of made, and what plans take.
+    plan_cache::statistics plans() const;
 
     void run(const selection& how, const call& c);
 

@@ -1,18 +1,13 @@
 // The generator that is used. It makes the rounds of the rule in a few dozen instructions per transfer.
 //
-// Members lie in slots, in the order in which they are visited, the root apart. What is held is kept twice as bits: by
-// slot, a bit per segment, so that a receiver's candidates are found 64 at a time; and by segment, a bit per slot, so
-// that a segment's sender is the first bit set in its row and among those who can still send.
-//
-// A candidate is a segment that the receiver holds and that somebody else may be able to send. When a round begins,
-// these are the segments held by two or more, which is known by counting. Then senders drop out. Only when a candidate
-// turns out to have no sender left, it is found out what those who are left can send, for the 64 segments around it.
-//
-// A newcomer takes a free slot between its neighbours, who move aside within a word of slots if they must. When a word
-// is full, all members are spread out anew.
+// Members lie in slots, in the order in which they are visited, the root apart; round_state.hpp tells how a round is
+// made from that. A newcomer takes the slot behind those who come before it; the next ones move up to the next gap, as
+// one shift of a word of slots in every row. When there is no gap left in that word, all members are spread out anew.
 //
 // Memory: at most 5 bits per process and segment and 64 bytes per process, beside the result.
 #include "rubato/clairvoyant.hpp"
+
+#include "round_state.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,19 +17,6 @@
 
 namespace rubato::clairvoyant {
 namespace {
-
-using word = std::uint64_t;
-constexpr std::uint32_t none = ~std::uint32_t{0};
-
-constexpr word bit(std::uint32_t i) { return word{1} << i % 64; }
-std::uint32_t lowest(word w) { return static_cast<std::uint32_t>(std::countr_zero(w)); }
-
-/// The first bit from word k on that is set in both, or none.
-std::uint32_t first_common(const word* a, const word* b, std::size_t k, std::size_t words) {
-    for (; k < words; ++k)
-        if (const word both = a[k] & b[k]; both != 0) return static_cast<std::uint32_t>(k) * 64 + lowest(both);
-    return none;
-}
 
 /// Bit i of word j becomes bit j of word i.
 void transpose(std::array<word, 64>& m) {
@@ -46,108 +28,6 @@ void transpose(std::array<word, 64>& m) {
             m[k + half] ^= swap;
         }
 }
-
-/// A transfer of the round that is being made.
-struct receipt {
-    std::uint32_t segment;
-    std::uint32_t to;  // slots; none is the root
-    std::uint32_t from;
-};
-
-/// What is touched again and again during a round. It lives on the stack of one function, so that it is kept in
-/// registers.
-template <bool Small>
-struct round_state {
-    static constexpr std::size_t few = 8;
-
-    word* rows;
-    word* held;
-    word* can_send;
-    word* alive;
-    word* others;
-    word* root_held;
-    std::uint32_t* first;
-    receipt* next;
-    std::size_t words_;
-    std::size_t slot_words_;
-    std::uint32_t senders;
-    bool root_can_send;
-
-    std::size_t words() const { return Small ? 1 : words_; }
-    std::size_t slot_words() const { return Small ? 1 : slot_words_; }
-    word* row(std::uint32_t segment) const { return rows + segment * slot_words(); }
-
-    /// A member takes the lowest segment it holds that somebody else can send.
-    [[gnu::always_inline]] void serve(std::uint32_t slot) {
-        const word itself = can_send[slot / 64] & bit(slot);
-        can_send[slot / 64] ^= itself;  // not from itself
-        const word* const mine = held + slot * words();
-        const word* possible = alive;
-        std::uint32_t failures = 0;
-        for (std::size_t s = 0; s < words(); ++s) {
-            for (word wanted = mine[s] & possible[s]; wanted != 0; wanted &= wanted - 1) {
-                const std::uint32_t segment = static_cast<std::uint32_t>(s) * 64 + lowest(wanted);
-                const bool from_root = root_can_send && (root_held[s] & bit(segment)) != 0;
-                const std::uint32_t from = from_root ? none : sender_of(segment, itself == 0 ? none : slot);
-                if (from_root || from != none) {
-                    row(segment)[slot / 64] &= ~bit(slot);  // it cannot be sent on in this round
-                    can_send[slot / 64] |= itself;
-                    take(slot, segment, from);
-                    return;
-                }
-                if (itself == 0) alive[s] &= ~bit(segment);
-                if (++failures > senders && possible == alive) {
-                    // To look at all who can send is now cheaper than to try on.
-                    find_others(*this, s, itself == 0 ? nullptr : mine);
-                    possible = others;
-                    wanted &= others[s] | (wanted & -wanted);
-                }
-            }
-        }
-        can_send[slot / 64] |= itself;
-    }
-
-    [[gnu::always_inline]] void take(std::uint32_t to, std::uint32_t segment, std::uint32_t from) {
-        *next++ = {segment, to, from};
-        if (from == none) {
-            root_can_send = false;
-            root_held[segment / 64] &= ~bit(segment);
-            return;
-        }
-        --senders;
-        can_send[from / 64] &= ~bit(from);
-        row(segment)[from / 64] &= ~bit(from);
-        held[from * words() + segment / 64] &= ~bit(segment);
-    }
-
-    /// The first in order who can send it, or none; `self` does not count now, but will.
-    [[gnu::always_inline]] std::uint32_t sender_of(std::uint32_t segment, std::uint32_t self) const {
-        if (slot_words() <= few) return first_common(row(segment), can_send, 0, slot_words());
-        const std::uint32_t from = first_common(row(segment), can_send, first[segment], slot_words());
-        const std::uint32_t w = from == none ? static_cast<std::uint32_t>(slot_words()) : from / 64;
-        first[segment] = std::max(first[segment], std::min(w, self / 64));
-        return from;
-    }
-
-    /// What those who can send can send, from word s on. `self` is what one more holds who will be able to again.
-    [[gnu::noinline]] static void find_others(round_state now, std::size_t s, const word* self) {
-        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t at) {
-            const auto add = [&](const word* from) {
-                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[at + i];
-            };
-            for (std::uint32_t w = 0; w < now.slot_words(); ++w)
-                for (word rest = now.can_send[w]; rest != 0; rest &= rest - 1)
-                    add(now.held + (w * 64 + lowest(rest)) * now.words());
-            if (now.root_can_send) add(now.root_held);
-            std::ranges::copy(all, now.others + at);
-        };
-        std::size_t k = s;
-        for (; k + 8 <= now.words(); k += 8) collect(std::array<word, 8>{}, k);
-        for (; k + 2 <= now.words(); k += 2) collect(std::array<word, 2>{}, k);
-        for (; k < now.words(); ++k) collect(std::array<word, 1>{}, k);
-        for (k = s; k < now.words(); ++k) now.alive[k] &= now.others[k] | (self != nullptr ? self[k] : 0);
-    }
-};
 
 /// Small: at most 64 processes and 64 segments, so that one word holds all.
 template <class Keep, bool Small>
@@ -479,7 +359,9 @@ void generator<Keep, Small>::end_round(std::span<const receipt> receipts, bool r
 
 struct keep_all {
     bool operator()(const transfer&) const { return true; }
-    static std::size_t expected(const instance& in) { return static_cast<std::size_t>(in.ranks) * in.segments; }
+    static std::size_t expected(const instance& in) {
+        return static_cast<std::size_t>(in.ranks) * in.segments / 8 * 9 + 64;
+    }
 };
 
 struct keep_of {

@@ -48,7 +48,7 @@ std::string heading(const algorithm& a, const problem& p) {
 }
 
 std::size_t bytes_of(const rounds& r) {
-    return r.busy.size() * sizeof(r.busy.front()) + r.transfers.size() * sizeof(r.transfers.front());
+    return r.busy.capacity() * sizeof(r.busy.front()) + r.transfers.capacity() * sizeof(r.transfers.front());
 }
 
 }  // namespace

@@ -178,6 +178,7 @@ time_ns median(std::vector<times> all, time_ns times::*which) {
 struct outcome {
     std::vector<times> ours{}, native{};
     std::uint32_t segments = 1;
+    plan_cache::statistics plans{};
     std::int64_t wrong_rank = -1;  // first rank with a wrong element
     std::string difference{};      // known to that rank
 };
@@ -224,6 +225,7 @@ outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
         MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
         if (first < ranks) result.wrong_rank = first;
     }
+    result.plans = world.plans();
     return result;
 }
 
@@ -240,6 +242,7 @@ void print(const options& o, const outcome& r, int ranks) {
                                          {"segments", r.segments},
                                          {"pattern", o.pattern},
                                          {"repetitions", r.ours.size()},
+                                         {"plan_hit_rate", r.plans.hit_rate()},
                                          {"right", right},
                                          {"run_time_ns", run.count()},
                                          {"tail_ns", tail.count()},
@@ -251,9 +254,9 @@ void print(const options& o, const outcome& r, int ranks) {
     const std::vector<std::vector<std::string>> rows{{"", "run time", "tail"},
                                                      {o.id, format_time(run), format_time(tail)},
                                                      {"native", format_time(native_run), format_time(native_tail)}};
-    write_out(fmt::format("{} ranks, {} of {}, arrivals {}; medians of {}\n{}{}\n", ranks,
+    write_out(fmt::format("{} ranks, {} of {}, arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks,
                           format_bytes(parse_bytes(o.bytes)), o.datatype, o.pattern, r.ours.size(),
-                          align(rows, {false, true, true}),
+                          100 * r.plans.hit_rate(), align(rows, {false, true, true}),
                           right ? "the results equal the native collective's" : "WRONG RESULTS"));
 }
 

@@ -40,4 +40,10 @@ plan::plan(schedule s) : schedule_(std::move(s)) {
         for (const std::uint32_t d : schedule_.dependencies_of(i)) successors_[next[d]++] = i;
 }
 
+std::size_t plan::bytes() const {
+    const auto of = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
+    return sizeof(plan) + of(schedule_.scratch, schedule_.steps, schedule_.first_dependency, schedule_.dependencies,
+                             first_successor_, successors_, waits_, sends_, recvs_, gates_);
+}
+
 }  // namespace rubato

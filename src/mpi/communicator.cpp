@@ -1,39 +1,18 @@
 #include "buffers.hpp"
 #include "mpi_transport.hpp"
-#include "rubato/engine.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
-#include <unordered_map>
 
 namespace rubato::mpi {
 namespace {
 
 constexpr int version = 1;  // of what ranks must agree on: plans, tags, announcements
-
-struct plan_key {
-    const algorithm* use;
-    problem what;
-
-    bool operator==(const plan_key&) const = default;
-};
-struct plan_hash {
-    std::size_t operator()(const plan_key& k) const {
-        std::size_t h = std::hash<const algorithm*>()(k.use);
-        const auto mix = [&h](std::size_t v) { h = (h ^ v) * 0x9e3779b97f4a7c15U; };
-        mix(static_cast<std::size_t>(k.what.root.value));
-        mix(k.what.segments);
-        mix(static_cast<std::size_t>(k.what.commutative) * 2 + static_cast<std::size_t>(k.what.idempotent));
-        for (const std::int32_t r : k.what.radix) mix(static_cast<std::size_t>(r));
-        for (const time_ns t : k.what.arrivals) mix(static_cast<std::size_t>(t.count()));
-        mix(static_cast<std::size_t>(k.what.round_time.count()));
-        return h;
-    }
-};
 
 /// x*x = x, so that counting a contribution twice does no harm.
 bool is_idempotent(MPI_Op op) {
@@ -87,9 +66,11 @@ private:
 
 class communicator::state {
 public:
-    explicit state(MPI_Comm user) : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
+    state(MPI_Comm user, plan_cache::settings how)
+        : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
         check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
+        plans_.emplace(rubato::rank(rank_), how);
         // The lowest and the highest version, in one go.
         std::array<int, 2> versions{version, -version};
         check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
@@ -100,14 +81,15 @@ public:
     }
     int rank() const { return rank_; }
     int size() const { return size_; }
+    plan_cache::statistics plans() const { return plans_->counted(); }
 
     void run(const selection& how, const call& c) {
         if (broken_)
             throw error("this communicator cannot be used any more", "a collective on it has failed", "make a new one");
         // Counted even if this rank refuses the call, so that what others sent for it is not taken for the next one.
         const std::uint64_t operation = operation_++;
-        ready_plan& r = find_plan(how, c);
-        r.last_used = operation;
+        const std::shared_ptr<plan_cache::entry> found = find_plan(how, c);
+        plan_cache::entry& r = *found;
         if (in_place(c, rank_) && !r.safe_in_place)
             r.safe_in_place = safe_in_place(r.steps.steps(), in_place_shift(c, rank_) * r.steps.steps().parts);
         buffers_.bind(c, r.steps, rank_, size_, r.safe_in_place.value_or(true), comm_.get());
@@ -125,15 +107,8 @@ public:
     }
 
 private:
-    struct ready_plan {
-        plan steps;
-        std::optional<bool> safe_in_place{};
-        std::uint64_t last_used = 0;
-    };
-
-    ready_plan& find_plan(const selection& how, const call& c) {
-        plan_key key{how.use, {}};
-        problem& p = key.what;
+    std::shared_ptr<plan_cache::entry> find_plan(const selection& how, const call& c) {
+        problem p;
         p.what = c.what;
         p.ranks = size_;
         if (traits(c.what).rooted) p.root = rubato::rank(c.root);
@@ -147,12 +122,7 @@ private:
             p.commutative = commutes(c.op);
             p.idempotent = is_idempotent(c.op);
         }
-        const auto found = plans_.find(key);
-        if (found != plans_.end()) return found->second;
-        if (plans_.size() >= std::max<std::size_t>(128, 4 * static_cast<std::size_t>(size_)))
-            plans_.erase(std::ranges::min_element(plans_, {}, [](const auto& e) { return e.second.last_used; }));
-        ready_plan made{plan(build_one(*how.use, p, rubato::rank(rank_)))};
-        return plans_.emplace(std::move(key), std::move(made)).first->second;
+        return plans_->get(*how.use, p);
     }
 
     private_communicator comm_;
@@ -163,16 +133,17 @@ private:
     execution execution_{};
     std::uint64_t operation_ = 0;
     bool broken_ = false;
-    std::unordered_map<plan_key, ready_plan, plan_hash> plans_{};
+    std::optional<plan_cache> plans_{};
 };
 
-communicator::communicator(MPI_Comm user) : state_(std::make_unique<state>(user)) {}
+communicator::communicator(MPI_Comm user, plan_cache::settings how) : state_(std::make_unique<state>(user, how)) {}
 communicator::~communicator() = default;
 communicator::communicator(communicator&&) noexcept = default;
 communicator& communicator::operator=(communicator&&) noexcept = default;
 
 int communicator::rank() const { return state_->rank(); }
 int communicator::size() const { return state_->size(); }
+plan_cache::statistics communicator::plans() const { return state_->plans(); }
 void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
 
 void communicator::barrier(const selection& how) { run(how, {collective::barrier}); }

@@ -1,0 +1,73 @@
+// Plans already made. Programs call the same collectives with nearly the same arrivals over and over; a plan that is
+// found again costs a lookup.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+#include "rubato/engine.hpp"
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+namespace rubato {
+
+/// The problem that is really solved: arrivals count from the earliest and are rounded to multiples of `quantum`, and
+/// what the algorithm does not use is left out. Similar problems become equal, on all ranks alike.
+RUBATO_API problem rounded(const algorithm& a, problem p, time_ns quantum);
+
+/// The plans of one rank, those used last. Every plan is made from the rounded problem, so that it does not depend on
+/// which of several similar problems came first. Not for several threads at once.
+class RUBATO_API plan_cache {
+public:
+    struct settings {
+        std::size_t most_bytes = std::size_t{64} << 20;  ///< of plans; the one just used stays in any case
+        time_ns quantum{};                               ///< 0: half of the round time
+    };
+    struct statistics {
+        std::uint64_t hits = 0;
+        std::uint64_t misses = 0;
+        std::uint64_t evicted = 0;
+        std::size_t plans = 0;
+        std::size_t bytes = 0;
+
+        double hit_rate() const {
+            return hits == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(hits + misses);
+        }
+    };
+    struct entry {
+        plan steps;
+        std::optional<bool> safe_in_place{};  ///< for who asks, to remember
+    };
+
+    explicit plan_cache(rank me) : plan_cache(me, settings{}) {}
+    plan_cache(rank me, settings how) : me_(me), how_(how) {}
+
+    /// Throws, and keeps nothing, if the algorithm cannot solve the problem. The plan lives as long as it is held.
+    std::shared_ptr<entry> get(const algorithm& a, const problem& p);
+    statistics counted() const;
+
+private:
+    struct key {
+        const algorithm* use;
+        problem what;
+
+        bool operator==(const key&) const = default;
+    };
+    struct hash {
+        std::size_t operator()(const key& k) const;
+    };
+    struct place {
+        std::shared_ptr<entry> made;
+        std::size_t bytes;
+        std::list<const key*>::iterator used;
+    };
+
+    rank me_;
+    settings how_;
+    std::unordered_map<key, place, hash> plans_{};
+    std::list<const key*> used_{};  // last one first
+    statistics counted_{};
+};
+
+}  // namespace rubato
