@@ -238,6 +238,8 @@ private:
 
 }  // namespace
 
+// Where the rule reaches the bound its rounds are taken: ranks do not keep step, and the rule's rounds leave them more
+// room to run ahead.
 rounds generate_plus(const instance& in) {
     rounds best = generate(in);
     if (in.ranks == 1) return best;

@@ -25,6 +25,7 @@ constexpr std::array generators{
     generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear},
     generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap},
     generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree},
+    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus},
 };
 
 /// Calls idle(first, count) and busy(number, transfers) in the order of rounds.

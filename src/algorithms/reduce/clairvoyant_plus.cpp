@@ -1,0 +1,15 @@
+// Clairvoyant in fewer rounds. The same kind of plan, but those who come last are served first, and the root never
+// gives away what it holds: so the latest, who have least time, always have somebody to work with.
+//
+// Cost: R rounds of alpha + m/N (beta + gamma) for N segments; never more than Clairvoyant's, and ceil(log2 P) + N - 1
+// if all arrive together. Rank counts: any. Source: ours; the rounds are those of Marendic et al. 2016, 5.4.
+#include "../builders.hpp"
+#include "rubato/rounds.hpp"
+
+namespace rubato {
+
+std::vector<schedule> reduce_clairvoyant_plus(const problem& p, std::span<const rank> who) {
+    return clairvoyant::schedules_of(p, clairvoyant::generate_plus(clairvoyant::instance_of(p)), who);
+}
+
+}  // namespace rubato
