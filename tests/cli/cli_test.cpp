@@ -412,6 +412,22 @@ TEST_F(rounds_command, a_file_of_rounds_can_be_verified) {
     EXPECT_NE(verify(twice).err.find("sends one segment and receives one"), std::string::npos);
 }
 
+/// At most 5 bits per process and segment and 64 bytes per process, beside the result.
+TEST_F(rounds_command, are_made_in_little_memory) {
+    const auto within = [this](std::int64_t ranks, std::int64_t segments, const char* timing) {
+        const json j = good_json(fmt::format("schedule reduce/clairvoyant --ranks {} --segments {} --stats --json {}",
+                                             ranks, segments, timing));
+        const auto beside = j.at("memory_bytes").get<std::int64_t>() - j.at("result_bytes").get<std::int64_t>();
+        EXPECT_GT(beside, 0);
+        EXPECT_LE(beside, 5 * ranks * segments / 8 + 64 * ranks) << ranks << " ranks, " << segments << " segments";
+    };
+    within(512, 512, "--arrivals uniform:max=512ms,seed=1 --round-time 300us");
+    within(2000, 300, "--arrivals bernoulli:p=0.3,delay=11500us,seed=1 --round-time 1ms");
+    within(20000, 16, "--arrivals single:rank=19999,delay=16ms --round-time 500us");
+    within(20000, 16, "--arrivals bernoulli:p=0.5,delay=1500us,seed=1 --round-time 1ms");
+    within(20000, 1, "--arrivals uniform:max=100ms,seed=1 --round-time 50us");
+}
+
 TEST_F(rounds_command, errors) {
     bad("schedule reduce/binomial --ranks 4 --generator linear", "does not plan in rounds");
     bad("schedule reduce/clairvoyant --ranks 4 --generator quick", "unknown generator 'quick'");
