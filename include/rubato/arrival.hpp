@@ -4,6 +4,7 @@
 #include "rubato/core.hpp"
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,10 @@ namespace rubato {
 /// Random patterns are the same on every machine for one seed; invocation k of them draws anew.
 RUBATO_API std::vector<time_ns> parse_arrivals(std::string_view pattern, std::int32_t ranks,
                                                std::int64_t invocation = 0);
+
+/// Patterns of every kind but "balanced" and traces, spread over some 200us, to try an algorithm on: `special` is late,
+/// early, or next to one who is.
+RUBATO_API std::vector<std::string> patterns_to_try(std::int32_t ranks, rank special);
 
 /// Latest minus earliest arrival (Definition 3.5).
 RUBATO_API time_ns absolute_imbalance(std::span<const time_ns> arrivals);

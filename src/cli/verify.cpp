@@ -70,25 +70,9 @@ std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks, std::int
 
 /// Of every kind; the first is that all arrive together.
 std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks, std::int32_t root) {
-    if (!a.arrival_aware) return {""};
-    const std::int32_t other = (root + 1) % ranks;
-    const auto list = [ranks](auto microseconds) {
-        std::string times;
-        for (std::int32_t r = 0; r < ranks; ++r) times += fmt::format("{}{}us", r == 0 ? "" : ",", microseconds(r));
-        return times;
-    };
-    return {"",
-            fmt::format("single:rank={},delay=200us", root),
-            fmt::format("single:rank={},delay=200us", other),
-            list([root](std::int32_t r) { return r == root ? 0 : 200; }),
-            list([other](std::int32_t r) { return r == other ? 0 : 200; }),
-            "alternating:even=0,odd=100us",
-            "alternating:even=100us,odd=0",
-            "uniform:max=200us,seed=1",
-            "normal:mean=100us,sd=30us,seed=1",
-            "gamma:shape=2,scale=30us,seed=1",
-            "bernoulli:p=0.3,delay=100us,seed=1",
-            list([](std::int32_t r) { return r % 5 * 5; })};
+    std::vector<std::string> all{""};
+    if (a.arrival_aware) std::ranges::copy(patterns_to_try(ranks, rank(root)), std::back_inserter(all));
+    return all;
 }
 
 /// From far shorter than the spread of arrivals to far longer, for algorithms that plan in rounds.

@@ -232,6 +232,29 @@ std::vector<time_ns> parse_arrivals(std::string_view text, std::int32_t ranks, s
                 "use one of them, for example single:rank=0,delay=5ms");
 }
 
+std::vector<std::string> patterns_to_try(std::int32_t ranks, rank special) {
+    const std::int32_t other = (special.value + 1) % ranks;
+    const auto list = [ranks](auto microseconds) {
+        std::string times;
+        for (std::int32_t r = 0; r < ranks; ++r) times += fmt::format("{}{}us", r == 0 ? "" : ",", microseconds(r));
+        return times;
+    };
+    const auto all_but = [&](std::int32_t early) {
+        return list([early](std::int32_t r) { return r == early ? 0 : 200; });
+    };
+    return {fmt::format("single:rank={},delay=200us", special.value),
+            fmt::format("single:rank={},delay=200us", other),
+            all_but(special.value),
+            all_but(other),
+            "alternating:even=0,odd=100us",
+            "alternating:even=100us,odd=0",
+            "uniform:max=200us,seed=1",
+            "normal:mean=100us,sd=30us,seed=1",
+            "gamma:shape=2,scale=30us,seed=1",
+            "bernoulli:p=0.3,delay=100us,seed=1",
+            list([](std::int32_t r) { return r % 5 * 5; })};  // ties, also after some rounds
+}
+
 time_ns absolute_imbalance(std::span<const time_ns> arrivals) {
     return std::ranges::max(arrivals) - std::ranges::min(arrivals);
 }

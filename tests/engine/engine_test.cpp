@@ -118,7 +118,7 @@ TEST(arrival_aware_engine, is_right_when_ranks_come_late_indeed) {
     for (const algorithm& a : algorithms()) {
         if (!a.arrival_aware) continue;
         for (const std::int32_t root : {0, 4}) {
-            for (const std::string& pattern : testing::arrival_patterns(ranks, root)) {
+            for (const std::string& pattern : patterns_to_try(ranks, rank(root))) {
                 problem p;
                 p.what = a.what;
                 p.ranks = ranks;
