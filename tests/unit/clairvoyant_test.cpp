@@ -264,6 +264,30 @@ TEST(clairvoyant, passes_idle_rounds) {
     for (const generator make : generators) EXPECT_EQ(make(in), expected);
 }
 
+// Proficz & Ocetkiewicz 2020, Fig. 1: one comes in each round. Who sends which segment in which round, 0: not yet.
+TEST(clairvoyant, one_comes_in_each_round) {
+    constexpr std::int64_t expected[6][13] = {
+        {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0},  //
+        {1, 2, 4, 6, 8, 10, 11, 0, 0, 0, 0, 0, 0},  //
+        {2, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 0},  //
+        {3, 3, 0, 5, 6, 7, 8, 9, 10, 11, 0, 0, 0},  //
+        {4, 4, 5, 0, 7, 8, 9, 10, 11, 0, 0, 0, 0},  //
+        {5, 5, 6, 7, 0, 9, 10, 11, 0, 0, 0, 0, 0},
+    };
+    instance in{64, 6, rank(0), time_ns(1), {}};
+    for (std::int32_t r = 0; r < in.ranks; ++r) in.arrivals.emplace_back(r);
+    for (const generator make : generators) {
+        const rounds r = make(in);
+        std::int64_t sent[6][13] = {};
+        for (std::size_t k = 0; k < 11; ++k)
+            for (const transfer& t : r.transfers_of(k))
+                if (t.from < 13) sent[t.segment][t.from] = r.busy[k].number + 1;
+        for (std::size_t s = 0; s < 6; ++s)
+            for (std::size_t who = 0; who < 13; ++who)
+                EXPECT_EQ(sent[s][who], expected[s][who]) << "segment " << s << " of " << who;
+    }
+}
+
 // Equal modulo d, and yet not next to each other: 1 comes d after 0, and 2 is between them.
 TEST(clairvoyant, exactly_a_round_later_is_last) {
     const instance in{3, 1, rank(0), time_ns(10), nanoseconds({0, 10, 5})};
