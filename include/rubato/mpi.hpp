@@ -72,7 +72,7 @@ RUBATO_API void run_native(MPI_Comm comm, const call& c);
 /// call.
 class RUBATO_API communicator {
 public:
-    /// Collective over `user`, which must not be an inter-communicator. The settings must be the same on all ranks.
+    /// Collective over `user`, which must not be an inter-communicator. Arrivals are rounded as rank 0 says.
     explicit communicator(MPI_Comm user, plan_cache::settings plans = {});
     ~communicator();
     communicator(communicator&&) noexcept;

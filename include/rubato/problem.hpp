@@ -66,6 +66,9 @@ struct problem {
     std::int32_t radix_or(std::int32_t otherwise) const { return radix.empty() ? otherwise : radix.front(); }
 };
 
+/// No two arrivals are farther apart, and no round is longer: some 36 years.
+inline constexpr time_ns longest_time{std::int64_t{1} << 60};
+
 /// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals, a
 /// negative round time). A radix of 1 is for algorithms to refuse: a dissemination has one way, but a tree that cuts in
 /// one piece no end.

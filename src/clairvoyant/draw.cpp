@@ -48,9 +48,10 @@ public:
     picture(std::string_view title, const instance& in, const rounds& r)
         : title_(title), in_(in), length_(r.length), columns_(columns_of(r)), present_from_(ranks()) {
         arrivals_.resize(ranks());
+        if (!in.arrivals.empty()) earliest_ = std::ranges::min(in.arrivals);
         for (std::size_t i = 0; i < in.arrivals.size(); ++i)
-            arrivals_[i] = static_cast<double>((in.arrivals[i] - std::ranges::min(in.arrivals)).count()) /
-                           static_cast<double>(in.round_time.count());
+            arrivals_[i] =
+                static_cast<double>((in.arrivals[i] - earliest_).count()) / static_cast<double>(in.round_time.count());
         // Who arrives while a round is under way can take part in it.
         for (std::size_t i = 0; i < ranks(); ++i) present_from_[i] = static_cast<std::int64_t>(std::ceil(arrivals_[i]));
         for (const column& c : columns_)
@@ -230,7 +231,7 @@ private:
         const double at = place(arrivals_[r]);
         put("<path class=\"ink\" stroke-width=\"0\" d=\"M{0:.1f} {1:.1f}l-8 -5v10Z\"><title>rank {2} arrives after "
             "{3}</title></path>\n",
-            at - 2, y(r) + height_ / 2, r, format_time(in_.arrivals[r] - std::ranges::min(in_.arrivals)));
+            at - 2, y(r) + height_ / 2, r, format_time(in_.arrivals[r] - earliest_));
     }
 
     void legend(double at) {
@@ -332,6 +333,7 @@ private:
     const instance& in_;
     std::int64_t length_;
     std::vector<column> columns_;
+    time_ns earliest_{};
     std::vector<double> arrivals_{};          // in rounds after the first
     std::vector<std::int64_t> present_from_;  // rank -> round
     std::vector<std::int32_t> held_{};        // rank, segment -> contributions

@@ -4,7 +4,7 @@
 
 namespace rubato::clairvoyant {
 
-std::vector<std::int64_t> join_rounds(const instance& in) {
+std::vector<std::int64_t> join_rounds(const instance& in, bool with_drift) {
     std::vector<std::int64_t> joins(static_cast<std::size_t>(in.ranks));
     if (in.arrivals.empty()) return joins;
     const std::int64_t d = in.round_time.count();
@@ -16,7 +16,7 @@ std::vector<std::int64_t> join_rounds(const instance& in) {
     for (std::size_t i = 0; i < joins.size(); ++i) {
         const std::int64_t delay = in.arrivals[i].count() - earliest;
         joins[i] = first(delay);
-        if (joins[i] > segments) joins[i] = std::max(segments, first(delay - drift));
+        if (with_drift && joins[i] > segments) joins[i] = std::max(segments, first(delay - drift));
     }
     return joins;
 }

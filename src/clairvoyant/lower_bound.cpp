@@ -31,7 +31,7 @@ std::int64_t lower_bound(const instance& in, std::span<const std::int64_t> joins
 
 std::int64_t lower_bound(const instance& in) {
     check(in);
-    return lower_bound(in, join_rounds(in));
+    return lower_bound(in, join_rounds(in, true));
 }
 
 }  // namespace rubato::clairvoyant

@@ -9,7 +9,7 @@
 //
 // Cost: equal arrivals take ceil(log2 P) + N - 1 rounds, the optimum (tried for all P up to 1100). With other arrivals
 // it met the lower bound in 9 of 10 random cases, in nearly all others it took 1 round more. Each pass takes O(1) steps
-// per transfer on words of 64 processes: a segment without a free sender is not looked at again in the same round.
+// per transfer on words of 64 processes in practice; one that takes much more is given up.
 #include "join_rounds.hpp"
 
 #include <algorithm>
@@ -25,8 +25,10 @@ enum class visit : std::uint8_t { latest_first, most_left_first };
 /// them: it is first as a receiver, and never a sender.
 class latest_first {
 public:
-    latest_first(const instance& in, std::span<const std::int64_t> joins)
-        : others_(joins.size() - 1),
+    /// At most `work` words of bits are looked at in a pass: so the time stays in proportion to the rule's.
+    latest_first(const instance& in, std::span<const std::int64_t> joins, std::size_t work)
+        : most_work_(work),
+          others_(joins.size() - 1),
           segments_(in.segments),
           segment_words_((segments_ + 63) / 64),
           process_words_(others_ / 64 + 1),
@@ -41,7 +43,7 @@ public:
         std::ranges::transform(rank_, joins_.begin(), join_of);
     }
 
-    /// False, and the result is of no use, if it takes `limit` rounds or more.
+    /// False, and the result is of no use, if it takes `limit` rounds or more, or too much work.
     bool run(visit how, std::int64_t limit, rounds& result) {
         reset(result);
         const std::size_t all = others_ * segments_;
@@ -49,6 +51,7 @@ public:
         while (result.transfers.size() < all) {
             admit(round);
             if (!members_.empty() && round + left_[members_.front()] >= limit) return false;
+            if (work_ > most_work_) return false;
             const std::size_t begin = result.transfers.size();
             free_ = present_;
             first_free_ = 0;
@@ -75,6 +78,7 @@ private:
     }
 
     void reset(rounds& result) {
+        work_ = 0;
         result.busy.clear();
         result.transfers.clear();
         result.transfers.reserve(others_ * segments_);
@@ -138,10 +142,12 @@ private:
         std::uint32_t& lowest = lowest_[to];
         while (lowest + 1 < segment_words_ && held[lowest] == 0) ++lowest;
         for (std::size_t w = lowest; w < segment_words_; ++w) {
+            ++work_;
             word candidates = held[w] & (shared_[w] ^ unshared) & ~exhausted_[w];
             for (std::size_t failed = 0; candidates != 0; candidates &= candidates - 1) {
                 const std::size_t segment = w * 64 + static_cast<std::size_t>(std::countr_zero(candidates));
                 const word* const holders = &holders_[segment * process_words_];
+                ++work_;
                 for (std::size_t v = first_free_; v < process_words_; ++v) {
                     const word senders = holders[v] & free_[v];
                     if (senders == 0) continue;
@@ -152,7 +158,10 @@ private:
                     exhausted_[w] |= bit(segment);
                     exhausted_end_ = std::max(exhausted_end_, w + 1);
                 }
-                if (++failed == free_count_) candidates &= bit(segment) | offered(w);
+                if (++failed == free_count_) {
+                    candidates &= bit(segment) | offered(w);
+                    work_ += free_count_;
+                }
             }
         }
         return false;
@@ -212,6 +221,8 @@ private:
         });
     }
 
+    std::size_t most_work_;
+    std::size_t work_ = 0;
     std::size_t others_;  // all but the root
     std::size_t segments_;
     std::size_t segment_words_;
@@ -243,10 +254,9 @@ private:
 rounds generate_plus(const instance& in) {
     rounds best = generate(in);
     if (in.ranks == 1) return best;
-    const std::vector<std::int64_t> joins = join_rounds(in);
-    const std::int64_t bound = lower_bound(in, joins);
+    const std::int64_t bound = lower_bound(in, join_rounds(in, true));
     if (best.length <= bound) return best;
-    latest_first generator(in, joins);
+    latest_first generator(in, join_rounds(in, false), 24 * best.transfers.size());
     rounds other;
     for (const visit how : {visit::latest_first, visit::most_left_first})
         if (best.length > bound && generator.run(how, best.length, other)) std::swap(best, other);

@@ -4,7 +4,8 @@
 // made from that. A newcomer takes the slot behind those who come before it; the next ones move up to the next gap, as
 // one shift of a word of slots in every row. When there is no gap left in that word, all members are spread out anew.
 //
-// Memory: at most 5 bits per process and segment and 64 bytes per process, beside the result.
+// Memory: at most 5 bits per process and segment and 64 bytes per process, beside the result (of fewer than 20
+// processes, up to 16 bytes per segment).
 #include "rubato/clairvoyant.hpp"
 
 #include "round_state.hpp"
@@ -58,9 +59,8 @@ private:
     static bool before(const member& a, const member& b) { return std::pair(a.key, a.rank) < std::pair(b.key, b.rank); }
 
     // A round.
-    using round_type = round_state<Small>;
     void do_round();
-    bool serve_sink(round_type& now);
+    bool serve_sink(round_state<Small>& now);
     void end_round(std::span<const receipt> receipts, bool regained);
     word* held(std::uint32_t slot) { return slot == none ? root_held_ : &held_[slot * words()]; }
     word* row(std::uint32_t segment) { return &rows_[segment * slot_words()]; }
@@ -83,12 +83,14 @@ private:
 
     // A bit per segment.
     std::vector<word> segment_bits_;
-    word* shared_;                      // two or more hold it
-    word* alive_;                       // somebody may still be able to send it in this round
-    word* others_;                      // somebody other than the receiver can send it
-    word* root_held_;                   // the root holds it and has not received it in this round
-    std::vector<std::uint32_t> lost_;   // how many of those who have joined do not hold it
-    std::vector<std::uint32_t> first_;  // in this round, no sender is in words of its row before this one
+    word* shared_;                        // two or more hold it
+    word* alive_;                         // somebody may still be able to send it in this round
+    word* others_;                        // somebody other than the receiver can send it
+    word* root_held_;                     // the root holds it and has not received it in this round
+    std::vector<std::uint32_t> lost_;     // how many of those who have joined do not hold it
+    std::vector<std::uint32_t> first_{};  // in this round, no sender is in words of its row before this one
+    std::size_t low_ = 0;                 // nothing is shared in words before this one
+    std::size_t settled_ = 0;             // what is in words before this one, the sink alone holds
 
     // By slot. There are some more than members.
     std::size_t slots_ = 0;
@@ -129,8 +131,7 @@ generator<Keep, Small>::generator(const instance& in, Keep keep)
       alive_(shared_ + words_),
       others_(alive_ + words_),
       root_held_(others_ + words_),
-      lost_(segments_),
-      first_(Small ? 0 : segments_) {
+      lost_(segments_) {
     hold_all(root_held_);
     result_.transfers.reserve(keep_.expected(in));
     result_.busy.reserve(segments_ + 16);
@@ -191,6 +192,7 @@ void generator<Keep, Small>::join(std::int64_t latest) {
     if (next_ == begin) return;
     joined_ += static_cast<std::uint32_t>(next_ - begin);
     if (joined_ > 1) hold_all(shared_);  // whatever there is, a newcomer holds as well
+    low_ = settled_ = 0;
     const auto newcomers = std::span(waiting_).subspan(begin, next_ - begin);
     members_ += static_cast<std::uint32_t>(newcomers.size());
     if (const auto root = std::ranges::find(newcomers, in_.root.value); root != newcomers.end()) {
@@ -288,21 +290,23 @@ void generator<Keep, Small>::spread(std::span<const std::int32_t> newcomers) {
 
 template <class Keep, bool Small>
 void generator<Keep, Small>::do_round() {
-    std::copy_n(shared_, words(), alive_);
-    if (slot_words() > round_type::few) std::ranges::fill(first_, 0);
+    while (low_ < words() && shared_[low_] == 0) ++low_;
+    std::copy_n(shared_ + low_, words() - low_, alive_ + low_);
+    if (slot_words() > round_state<Small>::few) first_.assign(segments_, 0);
     if (receipts_.size() <= members_) receipts_.resize(members_ + 1);
-    round_type now{.rows = rows_.data(),
-                   .held = held_.data(),
-                   .can_send = can_send_.data(),
-                   .alive = alive_,
-                   .others = others_,
-                   .root_held = root_held_,
-                   .first = first_.data(),
-                   .next = receipts_.data(),
-                   .words_ = words_,
-                   .slot_words_ = slot_words_,
-                   .senders = members_,
-                   .root_can_send = false};
+    round_state<Small> now{.rows = rows_.data(),
+                           .held = held_.data(),
+                           .can_send = can_send_.data(),
+                           .alive = alive_,
+                           .others = others_,
+                           .root_held = root_held_,
+                           .first = first_.data(),
+                           .next = receipts_.data(),
+                           .words_ = words_,
+                           .slot_words_ = slot_words_,
+                           .low = low_,
+                           .senders = members_,
+                           .root_can_send = false};
     const bool regained = serve_sink(now);
     now.root_can_send = root_in_;
     for (std::uint32_t w = 0; w < slot_words(); ++w) {
@@ -315,13 +319,14 @@ void generator<Keep, Small>::do_round() {
 
 /// The sink takes the lowest segment that anybody else holds. True if it had sent it before.
 template <class Keep, bool Small>
-bool generator<Keep, Small>::serve_sink(round_type& now) {
+bool generator<Keep, Small>::serve_sink(round_state<Small>& now) {
     const std::uint32_t slot = root_in_ ? none : head();
-    for (std::uint32_t s = 0;; ++s) {
+    for (;; ++settled_) {
+        const std::size_t s = settled_;
         const word all = s + 1 == words() && segments_ % 64 != 0 ? bit(segments_) - 1 : ~word{0};
         const word wanted = all & (~held(slot)[s] | shared_[s]);
         if (wanted == 0) continue;
-        const std::uint32_t segment = s * 64 + lowest(wanted);
+        const std::uint32_t segment = static_cast<std::uint32_t>(s) * 64 + lowest(wanted);
         const bool regained = (held(slot)[s] & bit(segment)) == 0;
         if (slot == none)
             root_held_[s] &= ~bit(segment);

@@ -51,6 +51,7 @@ struct round_state {
     receipt* next;
     std::size_t words_;
     std::size_t slot_words_;
+    std::size_t low;  // nothing is alive in words before this one
     std::uint32_t senders;
     bool root_can_send;
 
@@ -63,10 +64,10 @@ struct round_state {
         const word itself = can_send[slot / 64] & bit(slot);
         can_send[slot / 64] ^= itself;  // not from itself
         const word* const mine = held + slot * words();
-        const word* possible = alive;
         std::uint32_t failures = 0;
-        for (std::size_t s = 0; s < words(); ++s) {
-            for (word wanted = mine[s] & possible[s]; wanted != 0; wanted &= wanted - 1) {
+        std::size_t known = 0;  // words before this one are known in `others`
+        for (std::size_t s = low; s < words(); ++s) {
+            for (word wanted = mine[s] & (s < known ? others[s] : alive[s]); wanted != 0; wanted &= wanted - 1) {
                 const std::uint32_t segment = static_cast<std::uint32_t>(s) * 64 + lowest(wanted);
                 const bool from_root = root_can_send && (root_held[s] & bit(segment)) != 0;
                 const std::uint32_t from = from_root ? none : sender_of(segment, itself == 0 ? none : slot);
@@ -77,10 +78,10 @@ struct round_state {
                     return;
                 }
                 if (itself == 0) alive[s] &= ~bit(segment);
-                if (++failures > senders && possible == alive) {
+                if (++failures > senders && s >= known) {
                     // To look at all who can send is now cheaper than to try on.
-                    find_others(*this, s, itself == 0 ? nullptr : mine);
-                    possible = others;
+                    known = find_others(*this, s, itself == 0 ? nullptr : mine);
+                    failures = 0;
                     wanted &= others[s] | (wanted & -wanted);
                 }
             }
@@ -110,23 +111,26 @@ struct round_state {
         return from;
     }
 
-    /// What those who can send can send, from word s on. `self` is what one more holds who will be able to again.
-    [[gnu::noinline]] static void find_others(round_state now, std::size_t s, const word* self) {
-        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t at) {
+    /// What those who can send can send, in up to eight words from s on; returns where they end. `self` is what one
+    /// more holds who will be able to again.
+    [[gnu::noinline]] static std::size_t find_others(round_state now, std::size_t s, const word* self) {
+        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all) {
             const auto add = [&](const word* from) {
-                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[at + i];
+                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[s + i];
             };
             for (std::uint32_t w = 0; w < now.slot_words(); ++w)
                 for (word rest = now.can_send[w]; rest != 0; rest &= rest - 1)
                     add(now.held + (w * 64 + lowest(rest)) * now.words());
             if (now.root_can_send) add(now.root_held);
-            std::ranges::copy(all, now.others + at);
+            for (std::size_t i = 0; i < Words; ++i) {
+                now.others[s + i] = all[i];
+                now.alive[s + i] &= all[i] | (self != nullptr ? self[s + i] : 0);
+            }
+            return s + Words;
         };
-        std::size_t k = s;
-        for (; k + 8 <= now.words(); k += 8) collect(std::array<word, 8>{}, k);
-        for (; k + 2 <= now.words(); k += 2) collect(std::array<word, 2>{}, k);
-        for (; k < now.words(); ++k) collect(std::array<word, 1>{}, k);
-        for (k = s; k < now.words(); ++k) now.alive[k] &= now.others[k] | (self != nullptr ? self[k] : 0);
+        if (s + 8 <= now.words()) return collect(std::array<word, 8>{});
+        if (s + 4 <= now.words()) return collect(std::array<word, 4>{});
+        return collect(std::array<word, 1>{});
     }
 };
 

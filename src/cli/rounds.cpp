@@ -21,11 +21,11 @@ using clairvoyant::transfer;
 using json = nlohmann::ordered_json;
 
 constexpr std::array generators{
-    generator{"reduce/clairvoyant", "production", clairvoyant::generate},
-    generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear},
-    generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap},
-    generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree},
-    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus},
+    generator{"reduce/clairvoyant", "production", clairvoyant::generate, clairvoyant::generate},
+    generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear, nullptr},
+    generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap, nullptr},
+    generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree, nullptr},
+    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus, nullptr},
 };
 
 /// Calls idle(first, count) and busy(number, transfers) in the order of rounds.
@@ -46,6 +46,18 @@ std::string heading(const algorithm& a, const problem& p) {
                                    p.root.value, p.segments, p.segments == 1 ? "" : "s");
     if (p.round_time > time_ns{}) text += fmt::format(", rounds of {}", format_time(p.round_time));
     return text;
+}
+
+constexpr std::int64_t most_rounds = std::int64_t{1} << 61;
+
+/// A whole number of a file, within these limits.
+std::int64_t integer(const json& value, std::string_view what, std::int64_t low, std::int64_t high) {
+    if (!value.is_number_integer() || value.get<double>() > static_cast<double>(high) || value < low || value > high)
+        throw error(fmt::format("{} {} in a file of rounds", what, value.dump()),
+                    low == high ? fmt::format("there are {} rounds", low)
+                                : fmt::format("it is a whole number from {} to {}", low, high),
+                    "correct it");
+    return value.get<std::int64_t>();
 }
 
 std::size_t bytes_of(const rounds& r) {
@@ -111,7 +123,7 @@ rounds rounds_from_json(const problem& p, const json& j) {
     };
     for (const json& round : j.at("rounds")) {
         if (round.is_object()) {
-            r.length += round.at("skip").get<std::int64_t>();
+            r.length += integer(round.at("skip"), "skip", 1, most_rounds - r.length);
             continue;
         }
         const auto complain = [&](const transfer& t, std::string_view why) {
@@ -119,12 +131,12 @@ rounds rounds_from_json(const problem& p, const json& j) {
         };
         const std::size_t begin = r.transfers.size();
         for (const json& item : round) {
-            const transfer t{item.at("to").get<std::int32_t>(), item.at("from").get<std::int32_t>(),
-                             item.at("segment").get<std::uint32_t>()};
-            for (const std::int32_t who : {t.to, t.from})
-                if (who < 0 || who >= p.ranks) complain(t, fmt::format("ranks are numbered 0 to {}", p.ranks - 1));
+            const auto who = [&](const char* name) {
+                return static_cast<std::int32_t>(integer(item.at(name), name, 0, p.ranks - 1));
+            };
+            const transfer t{who("to"), who("from"),
+                             static_cast<std::uint32_t>(integer(item.at("segment"), "segment", 0, p.segments - 1))};
             if (t.to == t.from) complain(t, "nobody sends to itself");
-            if (t.segment >= p.segments) complain(t, fmt::format("segments are numbered 0 to {}", p.segments - 1));
             if (!once(sent, t.from) || !once(received, t.to))
                 complain(t, "in a round, a rank sends one segment and receives one");
             if (!at(t.from, t.segment)) complain(t, "the sender does not hold that segment");
@@ -135,6 +147,7 @@ rounds rounds_from_json(const problem& p, const json& j) {
         if (r.transfers.size() > begin) r.busy.push_back({r.length, r.transfers.size()});
         ++r.length;
     }
+    integer(j.at("length"), "length", r.length, r.length);
     return r;
 }
 
@@ -169,38 +182,48 @@ std::string rounds_statistics(const generator& g, const problem& p, bool as_json
         took.push_back(clock::now() - begin);
     } while (took.size() < 3 || (took.size() < most && clock::now() < enough));
     std::ranges::sort(took);
+    // The last result is kept, so that it does not make room for the next.
+    const rounds kept = std::exchange(r, {});
     const std::int64_t memory = peak_heap([&] { r = g.make(in); });
+    rounds one;
+    const std::int64_t one_memory =
+        g.make_one == nullptr ? 0 : peak_heap([&] { one = g.make_one(in, rank((in.root.value + 1) % in.ranks)); });
     const std::int64_t bound = clairvoyant::lower_bound(in);
     const time_ns best = took.front();
     const time_ns median = took[took.size() / 2];
     const double each =
         static_cast<double>(best.count()) / static_cast<double>(std::max<std::size_t>(r.transfers.size(), 1));
     if (as_json) {
-        const json j{{"id", g.id},
-                     {"generator", g.name},
-                     {"ranks", p.ranks},
-                     {"segments", p.segments},
-                     {"root", p.root.value},
-                     {"round_time_ns", p.round_time.count()},
-                     {"length", r.length},
-                     {"lower_bound", bound},
-                     {"busy_rounds", r.busy.size()},
-                     {"transfers", r.transfers.size()},
-                     {"repetitions", took.size()},
-                     {"generation_best_ns", best.count()},
-                     {"generation_median_ns", median.count()},
-                     {"ns_per_transfer", each},
-                     {"result_bytes", bytes_of(r)},
-                     {"memory_bytes", memory}};
+        json j{{"id", g.id},
+               {"generator", g.name},
+               {"ranks", p.ranks},
+               {"segments", p.segments},
+               {"root", p.root.value},
+               {"round_time_ns", p.round_time.count()},
+               {"length", r.length},
+               {"lower_bound", bound},
+               {"busy_rounds", r.busy.size()},
+               {"transfers", r.transfers.size()},
+               {"repetitions", took.size()},
+               {"generation_best_ns", best.count()},
+               {"generation_median_ns", median.count()},
+               {"ns_per_transfer", each},
+               {"result_bytes", bytes_of(r)},
+               {"memory_bytes", memory}};
+        if (g.make_one != nullptr)
+            j.update({{"one_rank_result_bytes", bytes_of(one)}, {"one_rank_memory_bytes", one_memory}});
         return j.dump() + '\n';
     }
-    const std::vector<std::vector<std::string>> rows{
+    std::vector<std::vector<std::string>> rows{
         {"length", fmt::format("{} rounds, {} of them busy; {} or more are needed", r.length, r.busy.size(), bound)},
         {"transfers", fmt::format("{}", r.transfers.size())},
         {"generation", fmt::format("{}, median {} of {}", format_time(best), format_time(median), took.size())},
         {"per transfer", fmt::format("{:.1f} ns", each)},
         {"memory", fmt::format("{}, of which the result is {}", format_bytes(memory),
                                format_bytes(static_cast<std::int64_t>(bytes_of(r))))}};
+    if (g.make_one != nullptr)
+        rows.push_back({"for one rank", fmt::format("{}, of which the result is {}", format_bytes(one_memory),
+                                                    format_bytes(static_cast<std::int64_t>(bytes_of(one))))});
     return fmt::format("{}; made by {}\n{}", heading(find_algorithm(g.id), p), g.name, align(rows, {false, false}));
 }
 

@@ -16,6 +16,7 @@ struct generator {
     std::string_view id;    ///< the algorithm
     std::string_view name;  ///< the first one of an algorithm is the one it uses
     clairvoyant::rounds (*make)(const clairvoyant::instance&);
+    clairvoyant::rounds (*make_one)(const clairvoyant::instance&, rank);  ///< of one rank, or null
 };
 /// The one of that name, or if it is empty the algorithm's own; null if it does not plan in rounds.
 /// Throws if it has none of that name.

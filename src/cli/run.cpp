@@ -294,7 +294,8 @@ void add_run(CLI::App& command, int& status) {
     sub.add_option("--datatype", o->datatype, "int8, int16, int, int64, unsigned, float or double (default)");
     sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
     add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
-    add_integer(sub, "--segments", o->segments, "number of segments", 1, 1 << 20, "pieces of the vector (default 1)");
+    add_integer(sub, "--segments", o->segments, "number of segments", 1, 1 << 20,
+                "pieces of the vector (default 1, or what suits the model where a plan is made in rounds)");
     sub.add_option("--model", o->model_text, "cost model, for algorithms that plan in rounds (default curie)");
     sub.add_option("--round-time", o->round_time, "how long sending and combining a segment takes, for these");
     add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "how often (default 5)");

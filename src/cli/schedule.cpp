@@ -46,6 +46,11 @@ std::string show(const options& o) {
     if (o.only >= p.ranks)
         throw error(fmt::format("rank {}", o.only), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
                     "give one of them");
+    if (o.only >= 0 && (o.stats || o.format != "text"))
+        throw error(fmt::format("--rank with {}", o.stats ? "--stats" : "--format " + o.format),
+                    "the steps of one rank are shown as text", "leave one of them away");
+    if (o.stats && o.format == "svg")
+        throw error("--stats with --format svg", "statistics are text or JSON", "use --format text or json");
     if (const generator* g = find_generator(a, o.generator)) return show_rounds(o, a, *g, p);
     if (o.stats)
         throw error(fmt::format("no statistics of {}", a.id), "they are about the making of rounds, and it has none",

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <array>
 
 namespace rubato {
@@ -56,6 +58,16 @@ void check(const problem& p) {
     if (!p.arrivals.empty() && p.arrivals.size() != static_cast<std::size_t>(p.ranks))
         throw error(fmt::format("{} arrival times for {} ranks", p.arrivals.size(), p.ranks),
                     "each rank has one arrival time", "give as many times as ranks");
+    constexpr time_ns most = longest_time;
+    for (const time_ns t : p.arrivals)
+        if (t > 2 * most || t < -2 * most)
+            throw error(fmt::format("arrival {}", format_time(t)), "times are within 73 years of each other's zero",
+                        "measure from another moment");
+    if (!p.arrivals.empty() && std::ranges::max(p.arrivals) - std::ranges::min(p.arrivals) > most)
+        throw error("arrivals more than 36 years apart", "nobody waits so long", "give smaller times");
+    if (p.round_time > most)
+        throw error(fmt::format("round time {}", format_time(p.round_time)), "times are within 36 years",
+                    "give a shorter one");
     if (p.round_time < time_ns{})
         throw error(fmt::format("round time {}", format_time(p.round_time)), "a round takes time",
                     "give what it takes to send and combine one segment");

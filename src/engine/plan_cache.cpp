@@ -7,16 +7,18 @@ namespace rubato {
 problem rounded(const algorithm& a, problem p, time_ns quantum) {
     if (!a.segmented) p.segments = 1;
     if (!a.takes_radix) p.radix.clear();
+    if (!a.has(need::idempotent_or_power)) p.idempotent = false;
     if (!a.arrival_aware || p.arrivals.empty()) {
         p.arrivals.clear();
         p.round_time = {};
         return p;
     }
     if (quantum <= time_ns{}) quantum = std::max(p.round_time / 2, time_ns{1});
+    quantum = std::min(quantum, longest_time);
     const time_ns earliest = std::ranges::min(p.arrivals);
     bool together = true;
     for (time_ns& t : p.arrivals) {
-        t = (t - earliest + quantum / 2) / quantum * quantum;
+        t = std::min((t - earliest + quantum / 2) / quantum * quantum, longest_time);
         together = together && t == time_ns{};
     }
     if (together) {

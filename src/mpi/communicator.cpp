@@ -70,10 +70,14 @@ public:
         : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
         check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
-        plans_.emplace(rubato::rank(rank_), how);
         // The lowest and the highest version, in one go.
         std::array<int, 2> versions{version, -version};
         check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        // Plans must be equal on all ranks, so they are rounded as rank 0 says.
+        std::int64_t quantum = how.quantum.count();
+        check(MPI_Bcast(&quantum, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        how.quantum = time_ns(quantum);
+        plans_.emplace(rubato::rank(rank_), how);
         if (versions[0] != -versions[1])
             throw error("different versions of rubato in one program",
                         fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
@@ -114,8 +118,10 @@ private:
         if (traits(c.what).rooted) p.root = rubato::rank(c.root);
         p.segments = how.segments;
         p.radix = how.radix;
-        p.arrivals = how.arrivals;
-        p.round_time = how.round_time;
+        if (how.use->arrival_aware) {
+            p.arrivals = how.arrivals;
+            p.round_time = how.round_time;
+        }
         if (traits(c.what).reduces) {
             if (c.op == MPI_OP_NULL)
                 throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");

@@ -141,7 +141,7 @@ double ideal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
 }
 
 std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
-    constexpr std::int64_t most = 1 << 20;
+    constexpr std::int64_t most = 1 << 12;  // where a message costs next to nothing, more would only cost planning
     const double ideal = ideal_segments(m, ranks, bytes);
     if (!(ideal >= 1)) return 1;  // also if nothing costs anything
     return static_cast<std::uint32_t>(

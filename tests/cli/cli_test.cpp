@@ -394,19 +394,30 @@ TEST_F(rounds_command, a_file_of_rounds_can_be_verified) {
 
     json short_one = j;
     short_one["rounds"].erase(short_one["rounds"].size() - 1);
+    short_one["length"] = short_one["length"].get<int>() - 1;
     EXPECT_EQ(verify(short_one).status, 1) << "the root lacks a segment";
 
-    const auto refused = [&](const char* key, int value, std::string_view says) {
+    const auto refused = [&](const char* key, const json& value, std::string_view says) {
         json wrong = j;
         wrong["rounds"].back()[0][key] = value;
         const outcome result = verify(wrong);
         EXPECT_EQ(result.status, 2);
         EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
     };
-    refused("to", 7, "ranks are numbered 0 to 6");
+    refused("to", 7, "to 7 in a file of rounds: it is a whole number from 0 to 6");
+    refused("to", std::int64_t{1} << 32, "to 4294967296");
+    refused("segment", 0.9, "segment 0.9");
     refused("from", 2, "nobody sends to itself");
     refused("from", 4, "the sender does not hold that segment");
-    refused("segment", 3, "segments are numbered 0 to 2");
+    refused("segment", 3, "segment 3 in a file of rounds: it is a whole number from 0 to 2");
+    const auto refused_round = [&](const json& round, std::string_view says) {
+        json wrong = j;
+        wrong["rounds"].insert(wrong["rounds"].begin(), round);
+        EXPECT_NE(verify(wrong).err.find(says), std::string::npos) << verify(wrong).err;
+    };
+    refused_round({{"skip", -1}}, "skip -1");
+    refused_round({{"skip", std::numeric_limits<std::int64_t>::max()}}, "skip 9223372036854775807");
+    refused_round(json::array(), "length");
     json twice = j;
     twice["rounds"].back().push_back(twice["rounds"].back()[0]);
     EXPECT_NE(verify(twice).err.find("sends one segment and receives one"), std::string::npos);
@@ -417,11 +428,16 @@ TEST_F(rounds_command, are_made_in_little_memory) {
     const auto within = [this](std::int64_t ranks, std::int64_t segments, const char* timing) {
         const json j = good_json(fmt::format("schedule reduce/clairvoyant --ranks {} --segments {} --stats --json {}",
                                              ranks, segments, timing));
-        const auto beside = j.at("memory_bytes").get<std::int64_t>() - j.at("result_bytes").get<std::int64_t>();
+        const auto beside =
+            j.at("one_rank_memory_bytes").get<std::int64_t>() - j.at("one_rank_result_bytes").get<std::int64_t>();
         EXPECT_GT(beside, 0);
         EXPECT_LE(beside, 5 * ranks * segments / 8 + 64 * ranks) << ranks << " ranks, " << segments << " segments";
     };
     within(512, 512, "--arrivals uniform:max=512ms,seed=1 --round-time 300us");
+    within(512, 512, "--arrivals uniform:max=100ms,seed=3 --round-time 1us");
+    within(300, 300, "--arrivals uniform:max=150ms,seed=3 --round-time 1us");
+    within(200, 1000, "--arrivals uniform:max=200ms,seed=3 --round-time 1us");
+    within(64, 512, "--arrivals uniform:max=1ms,seed=3 --round-time 1us");
     within(2000, 300, "--arrivals bernoulli:p=0.3,delay=11500us,seed=1 --round-time 1ms");
     within(20000, 16, "--arrivals single:rank=19999,delay=16ms --round-time 500us");
     within(20000, 16, "--arrivals bernoulli:p=0.5,delay=1500us,seed=1 --round-time 1ms");

@@ -155,6 +155,16 @@ TEST(clairvoyant, generators_agree) {
     for (int k = 0; k < random_instances; ++k) expect_equal(maker.make(80, 80));
     for (int k = 0; k < random_instances / 400; ++k) expect_equal(maker.make(300, 80));
     for (int k = 0; k < random_instances / 400; ++k) expect_equal(maker.make(40, 200));
+    // Rows of more than eight words.
+    for (int k = 0; k < random_instances / 400; ++k) {
+        instance in = maker.make(80, 20);
+        in.ranks = 520 + 13 * k;
+        in.root = rank(in.root.value * 6);
+        const std::vector<time_ns> some = in.arrivals;
+        in.arrivals.resize(some.empty() ? 0 : static_cast<std::size_t>(in.ranks));
+        for (std::size_t r = some.size(); r < in.arrivals.size(); ++r) in.arrivals[r] = some[r * 7 % some.size()];
+        EXPECT_EQ(generate(in), generate_linear(in)) << in.ranks << " ranks, " << in.segments << " segments";
+    }
 }
 
 TEST(clairvoyant, generators_agree_at_the_edges) {

@@ -120,7 +120,7 @@ TEST(model, segments_are_one_to_all_bytes) {
     const model without_latency = parse_model("hockney:alpha=0,beta=1ns,gamma=0");
     EXPECT_EQ(optimal_segments(without_latency, 8, 77), 77U);
     EXPECT_EQ(optimal_segments(without_latency, 8, 0), 1U);
-    EXPECT_EQ(optimal_segments(without_latency, 8, std::int64_t{1} << 40), 1U << 20);
+    EXPECT_EQ(optimal_segments(without_latency, 8, std::int64_t{1} << 40), 1U << 12);
 }
 
 TEST(model, a_round_sends_and_combines_a_segment) {
