@@ -111,26 +111,26 @@ struct round_state {
         return from;
     }
 
-    /// What those who can send can send, in up to eight words from s on; returns where they end. `self` is what one
-    /// more holds who will be able to again.
+    /// What those who can send can send, in the eight words around s or fewer; returns where they end. `self` is what
+    /// one more holds who will be able to again.
     [[gnu::noinline]] static std::size_t find_others(round_state now, std::size_t s, const word* self) {
-        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all) {
+        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t first) {
             const auto add = [&](const word* from) {
-                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[s + i];
+                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[first + i];
             };
             for (std::uint32_t w = 0; w < now.slot_words(); ++w)
                 for (word rest = now.can_send[w]; rest != 0; rest &= rest - 1)
                     add(now.held + (w * 64 + lowest(rest)) * now.words());
             if (now.root_can_send) add(now.root_held);
             for (std::size_t i = 0; i < Words; ++i) {
-                now.others[s + i] = all[i];
-                now.alive[s + i] &= all[i] | (self != nullptr ? self[s + i] : 0);
+                now.others[first + i] = all[i];
+                now.alive[first + i] &= all[i] | (self != nullptr ? self[first + i] : 0);
             }
-            return s + Words;
+            return first + Words;
         };
-        if (s + 8 <= now.words()) return collect(std::array<word, 8>{});
-        if (s + 4 <= now.words()) return collect(std::array<word, 4>{});
-        return collect(std::array<word, 1>{});
+        if (s / 8 * 8 + 8 <= now.words()) return collect(std::array<word, 8>{}, s / 8 * 8);
+        if (s / 2 * 2 + 2 <= now.words()) return collect(std::array<word, 2>{}, s / 2 * 2);
+        return collect(std::array<word, 1>{}, s);
     }
 };
 
