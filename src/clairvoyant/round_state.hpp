@@ -114,19 +114,19 @@ struct round_state {
     /// What those who can send can send, in the eight words around s or fewer; returns where they end. `self` is what
     /// one more holds who will be able to again.
     [[gnu::noinline]] static std::size_t find_others(round_state now, std::size_t s, const word* self) {
-        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t first) {
+        const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t begin) {
             const auto add = [&](const word* from) {
-                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[first + i];
+                for (std::size_t i = 0; i < Words; ++i) all[i] |= from[begin + i];
             };
             for (std::uint32_t w = 0; w < now.slot_words(); ++w)
                 for (word rest = now.can_send[w]; rest != 0; rest &= rest - 1)
                     add(now.held + (w * 64 + lowest(rest)) * now.words());
             if (now.root_can_send) add(now.root_held);
             for (std::size_t i = 0; i < Words; ++i) {
-                now.others[first + i] = all[i];
-                now.alive[first + i] &= all[i] | (self != nullptr ? self[first + i] : 0);
+                now.others[begin + i] = all[i];
+                now.alive[begin + i] &= all[i] | (self != nullptr ? self[begin + i] : 0);
             }
-            return first + Words;
+            return begin + Words;
         };
         if (s / 8 * 8 + 8 <= now.words()) return collect(std::array<word, 8>{}, s / 8 * 8);
         if (s / 2 * 2 + 2 <= now.words()) return collect(std::array<word, 2>{}, s / 2 * 2);
