@@ -14,7 +14,8 @@ enum class state : std::uint8_t { empty, held, received };  // E; A or P; P'
 rounds generate_linear(const instance& in) {
     check(in);
     const std::uint32_t segments = in.segments;
-    std::vector<state> states(static_cast<std::size_t>(in.ranks) * segments, state::held);  // by segment: searched by process
+    std::vector<state> states(static_cast<std::size_t>(in.ranks) * segments,
+                              state::held);  // by segment: searched by process
     const auto at = [&](std::int32_t r, std::uint32_t segment) -> state& {
         return states[segment * static_cast<std::size_t>(in.ranks) + static_cast<std::size_t>(r)];
     };
