@@ -74,7 +74,7 @@ RUBATO_API hockney linear_costs(const model& m);
 /// With how many segments ceil(log2 P) + N - 1 rounds are over soonest: sqrt((ceil(log2 P) - 1) m (beta + gamma) /
 /// alpha) (Marendic et al. 2016, 5.2).
 RUBATO_API double ideal_segments(const model& m, std::int32_t ranks, std::int64_t bytes);
-/// The same as a number of segments: whole, at least 1 and not more than there are bytes.
+/// The same as a number of segments: whole, at least 1, and not more than there are bytes or than 4096.
 RUBATO_API std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t bytes);
 /// How long a round takes in which such a segment is sent and combined: alpha + bytes (beta + gamma), at least 1 ns.
 RUBATO_API time_ns segment_time(const model& m, std::int64_t bytes);

@@ -61,7 +61,7 @@ void check(const problem& p) {
     constexpr time_ns most = longest_time;
     for (const time_ns t : p.arrivals)
         if (t > 2 * most || t < -2 * most)
-            throw error(fmt::format("arrival {}", format_time(t)), "times are within 73 years of each other's zero",
+            throw error(fmt::format("arrival {}", format_time(t)), "times are within 73 years of zero",
                         "measure from another moment");
     if (!p.arrivals.empty() && std::ranges::max(p.arrivals) - std::ranges::min(p.arrivals) > most)
         throw error("arrivals more than 36 years apart", "nobody waits so long", "give smaller times");

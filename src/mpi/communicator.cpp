@@ -12,7 +12,7 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr int version = 1;  // of what ranks must agree on: plans, tags, announcements
+constexpr int version = 2;  // of what ranks must agree on: plans, tags, announcements
 
 /// x*x = x, so that counting a contribution twice does no harm.
 bool is_idempotent(MPI_Op op) {
@@ -73,15 +73,15 @@ public:
         // The lowest and the highest version, in one go.
         std::array<int, 2> versions{version, -version};
         check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        if (versions[0] != -versions[1])
+            throw error("different versions of rubato in one program",
+                        fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
+                        "run the same version on all hosts");
         // Plans must be equal on all ranks, so they are rounded as rank 0 says.
         std::int64_t quantum = how.quantum.count();
         check(MPI_Bcast(&quantum, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         how.quantum = time_ns(quantum);
         plans_.emplace(rubato::rank(rank_), how);
-        if (versions[0] != -versions[1])
-            throw error("different versions of rubato in one program",
-                        fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
-                        "run the same version on all hosts");
     }
     int rank() const { return rank_; }
     int size() const { return size_; }
