@@ -28,13 +28,14 @@ public:
     using watcher = std::function<activity()>;
     using ticket = std::list<watcher>::iterator;
 
-    /// The thread is started with the first watcher. Throws if it cannot stay on that core.
+    /// The thread is started with the first watcher.
     explicit background(settings how) : how_(how) {}
     background() : background(settings{}) {}
     ~background();
     background(const background&) = delete;
     background& operator=(const background&) = delete;
 
+    /// Throws if the thread cannot stay on its core.
     ticket watch(watcher w);
     /// When it returns, the watcher is not running and never will again.
     void leave(ticket t);
@@ -46,6 +47,7 @@ public:
     std::uint64_t looks();
 
 private:
+    void start();
     void run();
 
     settings how_;

@@ -23,6 +23,7 @@
 #include "rubato/predictor.hpp"
 
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,8 +115,8 @@ public:
     /// How many invocations were begun before the rank arrived.
     std::uint64_t begun_early() const { return begun_early_; }
     const plan_cache& plans() const { return plans_; }
-    /// The arrivals by which the invocation under way, or the last one, was planned; empty if by none.
-    std::span<const time_ns> planned_by() const { return planned_by_; }
+    /// The arrivals by which the last invocation that has ended was planned; empty if by none.
+    std::span<const time_ns> planned_by() const { return ended_by_; }
 
 private:
     struct record {
@@ -142,6 +143,8 @@ private:
     void listen();
     void forget();
     void fail() noexcept;
+    void check_usable() const;
+    const char* said_by() const;
 
     rank me_;
     std::int32_t ranks_;
@@ -164,9 +167,11 @@ private:
     bool broken_ = false;
     bool closing_ = false;
     std::string why_ = "a collective on it has failed";
+    std::exception_ptr trouble_{};  // met by poll, for the rank that has arrived
     bool listening_ = false;
     std::uint64_t begun_early_ = 0;
-    std::vector<time_ns> planned_by_{};
+    std::vector<time_ns> planned_by_{};  // what is under way
+    std::vector<time_ns> ended_by_{};
 
     struct before {
         bool operator()(const operation& a, const operation& b) const {

@@ -7,17 +7,17 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <algorithm>
+#include <future>
 
 namespace rubato {
 namespace {
 
-void stay_on(std::thread& t, int core) {
+/// The calling thread from now on.
+bool stay_on(int core) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
-    if (pthread_setaffinity_np(t.native_handle(), sizeof set, &set) != 0)
-        throw error(fmt::format("core {} for the background thread", core), "this process may not use it",
-                    "name a core that it may use ('taskset -p' tells), or none");
+    return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
 }  // namespace
@@ -33,13 +33,23 @@ background::~background() {
 
 background::ticket background::watch(watcher w) {
     const std::lock_guard lock(looking_);
-    if (!thread_.joinable()) {
-        thread_ = std::thread([this] { run(); });
-        if (how_.core) stay_on(thread_, *how_.core);
-    }
+    if (!thread_.joinable()) start();
     watchers_.push_back(std::move(w));
     wake();
     return std::prev(watchers_.end());
+}
+
+void background::start() {
+    std::promise<bool> stays;
+    thread_ = std::thread([this, &stays] {
+        const bool there = !how_.core || stay_on(*how_.core);
+        stays.set_value(there);
+        if (there) run();
+    });
+    if (stays.get_future().get()) return;
+    thread_.join();
+    throw error(fmt::format("core {} for the background thread", *how_.core), "this process may not use it",
+                "name a core that it may use ('taskset -p' tells), or none");
 }
 
 void background::leave(ticket t) {

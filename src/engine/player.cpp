@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -10,10 +11,13 @@ namespace {
 /// What is exchanged: a time, whether it was said beforehand, and the last bits of the invocation's number, by which
 /// everybody sees that all speak of the same one.
 constexpr int number_bits = 8;
+/// Some 200 days from when the communicator was made: what is left has room for no more.
+constexpr time_ns latest{(std::int64_t{1} << (62 - number_bits)) - 1};
 
 std::int64_t packed(time_ns t, bool said_before, std::uint64_t number) {
     const auto low = static_cast<std::int64_t>(number & ((1U << number_bits) - 1));
-    return (t.count() << (number_bits + 1)) | (static_cast<std::int64_t>(said_before) << number_bits) | low;
+    return (std::clamp(t, -latest, latest).count() << (number_bits + 1)) |
+           (static_cast<std::int64_t>(said_before) << number_bits) | low;
 }
 time_ns time_in(std::int64_t v) { return time_ns(v >> (number_bits + 1)); }
 bool said_before(std::int64_t v) { return ((v >> number_bits) & 1) != 0; }
@@ -60,7 +64,7 @@ std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::i
 
 /// Whether what was named or announced is what is called.
 bool same(const intent& a, const intent& b) {
-    return a.use == b.use && a.what == b.what &&
+    return a.use == b.use && a.what == b.what && a.type == b.type && a.op == b.op &&
            (a.bytes == b.bytes || a.bytes == intent::unknown || b.bytes == intent::unknown);
 }
 
@@ -98,6 +102,7 @@ bool player::complete_until(std::uint64_t number, bool wait) {
 
 void player::apply(const gathering& g) {
     edge_mode_ = std::ranges::all_of(g.values, said_before);
+    if (g.of == nullptr) return;  // this rank could not make sense of the call
     std::vector<time_ns> arrivals;
     for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
     if (!g.of->predict) g.of->predict.emplace(how_.predictor, ranks_);
@@ -215,9 +220,9 @@ void player::expect(const intent& what) {
     if (broken_ || arrived_)
         throw error("cannot expect a collective now", broken_ ? why_ : "one is still under way",
                     "expect it when the one before has ended");
-    if (begun_ && !same(*next_, what))
-        throw error(fmt::format("{} is expected where {} was announced by another rank", what.use->id, next_->use->id),
-                    "all ranks call the same collective", "check the order of the calls");
+    if ((begun_ || named_) && !same(*next_, what))
+        throw error(fmt::format("{} is expected where {} was {}", what.use->id, next_->use->id, said_by()),
+                    "one collective comes next, the same on all ranks", "check the order of the calls");
     named_ = true;
     if (begun_) return;
     next_ = what;
@@ -231,18 +236,19 @@ void player::edge(time_ns arrival) {
 }
 
 void player::arrive(const intent& what, const void* call) {
-    if (broken_) throw error("this communicator cannot be used any more", why_, "make a new one");
+    check_usable();
     if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
     arrival_ = now_();
+    if (listening_) listen();  // what nobody hears would pile up
     arrived_ = true;
     call_ = call;
     listening_ |= what.use->early;
     record_ = &record_of(what);
     if ((begun_ || named_) && !same(*next_, what)) {
         fail();
-        throw error(fmt::format("{} is called where {} was {}", what.use->id, next_->use->id,
-                                named_ ? "named" : "announced by another rank"),
-                    "its messages are already under way", "call what was named, on all ranks alike");
+        throw error(fmt::format("{} is called where {} was {}", what.use->id, next_->use->id, said_by()),
+                    "its messages may be under way, or its sizes, datatype or operator are others",
+                    "call what was named, on all ranks alike");
     }
     const bool early = begun_;
     next_ = what;
@@ -257,7 +263,15 @@ void player::arrive(const intent& what, const void* call) {
     }
 }
 
+void player::check_usable() const {
+    if (broken_) throw error("this communicator cannot be used any more", why_, "make a new one");
+}
+
+const char* player::said_by() const { return named_ ? "named" : "announced by another rank"; }
+
 bool player::progress(bool wait) {
+    if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
+    check_usable();
     if (!arrived_) return true;
     try {
         if (!begun_ && !begin(wait)) return false;
@@ -266,6 +280,7 @@ bool player::progress(bool wait) {
         else if (!execution_.progress())
             return false;
         stage_.finish();
+        std::swap(planned_by_, ended_by_);
     } catch (...) {
         if (begun_)
             fail();
@@ -297,8 +312,16 @@ void player::fail() noexcept {
 
 activity player::poll() {
     if (broken_ || closing_) return activity::nothing;
+    if (trouble_) return activity::listening;
+    if (arrived_) {
+        try {
+            return progress(false) ? activity::moving : activity::listening;
+        } catch (...) {
+            trouble_ = std::current_exception();
+            return activity::listening;
+        }
+    }
     try {
-        if (arrived_) return progress(false) ? activity::moving : activity::listening;
         if (listening_) listen();
         const std::size_t exchanging = exchanges_.size();
         if (exchanging > 0 || edge_) (void)agree(false);

@@ -216,20 +216,21 @@ void buffers::bind_early(const layout& sizes, const type_info& unit, const plan&
     memory_ = {};
     layout_ = sizes;
     unit_ = unit;
+    memory_.input_stride = memory_.output_stride = unit.extent;
     staged_output_ = {};
     bind_scratch(p);
 }
 
 void buffers::bind_after(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
-    const layout before = layout_;
-    const std::int64_t size = unit_.size;
-    bind(c, p, me, ranks, safe_in_place, comm);
+    // Before anything is bound: scratch must not move while messages are received there.
+    const layout now = layout_before(c, me, ranks);
     const auto differ = [](const chunk_table& a, const chunk_table& b) {
         return a.units != b.units || a.counts != b.counts;
     };
-    if (unit_.size != size || differ(before.input, layout_.input) || differ(before.output, layout_.output))
+    if (differ(layout_.input, now.input) || differ(layout_.output, now.output))
         throw error("a call with other sizes than were named or announced", "its messages are already under way",
                     "pass the same sizes on all ranks, and those that were named");
+    bind(c, p, me, ranks, safe_in_place, comm);
 }
 
 void buffers::bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm) {

@@ -42,8 +42,10 @@ public:
     }
     ~private_communicator() {
         int finalized = 0;
-        if (MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
+        if (!abandoned_ && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
     }
+    /// Leaves it to MPI_Finalize: others may not come to free it, and something may be under way on it.
+    void abandon() { abandoned_ = true; }
     private_communicator(const private_communicator&) = delete;
     private_communicator& operator=(const private_communicator&) = delete;
 
@@ -51,6 +53,7 @@ public:
 
 private:
     MPI_Comm comm_ = MPI_COMM_NULL;
+    bool abandoned_ = false;
 };
 
 int rank_in(MPI_Comm comm) {
@@ -93,11 +96,17 @@ public:
     }
     ~state() {
         stop_watching();
-        if (!player_ || player_->broken() || is_finalized()) return;
+        if (!player_ || is_finalized()) return;
+        if (player_->broken()) {
+            comm_.abandon();
+            return;
+        }
         try {
             player_->close(true);
             stage_.drain();
         } catch (const std::exception& e) {
+            stage_.abandon();
+            comm_.abandon();
             fmt::print(stderr, "rubato: while freeing a communicator: {}\n", e.what());
         }
     }
@@ -133,7 +142,7 @@ public:
         const std::lock_guard lock(mutex_);
         player_->expect(o.what);
         if (!o.what.use->early) return;
-        stage_.name(o.sizes);
+        stage_.name(o.sizes, player_->number());
         watch();
         background_wake();
     }
@@ -141,22 +150,21 @@ public:
     void start(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        if (player_->progress(false)) left();
+        go_on(false);
     }
     bool test() {
         const std::lock_guard lock(mutex_);
-        if (under_way_ && player_->progress(false)) left();
+        if (under_way_) go_on(false);
         return !under_way_;
     }
     void wait() {
         const std::lock_guard lock(mutex_);
-        if (under_way_ && player_->progress(true)) left();
+        if (under_way_) go_on(true);
     }
     void run(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        player_->progress(true);
-        left();
+        go_on(true);
     }
     void progress() {
         const std::lock_guard lock(mutex_);
@@ -172,7 +180,8 @@ public:
         if (!computing_since_)
             throw error("an edge outside of a computation", "it tells how much of the computation is done",
                         "say first when it starts");
-        player_->edge(rubato::edge(*computing_since_, now(), fraction).value);
+        // Synchronising may have set the clock back.
+        player_->edge(rubato::edge(*computing_since_, std::max(now(), *computing_since_), fraction).value);
         watch();
         background_wake();
     }
@@ -213,22 +222,30 @@ private:
     }
 
     void arrive(const selection& how, const call& c, const void* site) {
+        if (under_way_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
         arrival_ = clock_.now();
         site_ = site;
         intent what;
         try {
             what = intent_of(c, how, rank_, size_);
+            if (what.use->early) watch();
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
             player_->skip();
             throw;
         }
         kind_ = what.kind();
-        player_->arrive(what, &c);
+        call_ = c;
+        player_->arrive(what, &call_);
         under_way_ = true;
-        if (what.use->early) watch();
     }
-    void left() {
+    void go_on(bool wait) {
+        try {
+            if (!player_->progress(wait)) return;
+        } catch (...) {
+            under_way_ = false;
+            throw;
+        }
         under_way_ = false;
         history_.record(kind_, arrival_, clock_.now(), site_);
     }
@@ -263,13 +280,17 @@ private:
     bool wants_background_;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
-    operation kind_{};  // of the call under way
+    call call_{};  // under way
+    operation kind_{};
     time_ns arrival_{};
     const void* site_ = nullptr;
     bool under_way_ = false;
 };
 
-communicator::communicator(MPI_Comm user, settings how) : state_(std::make_unique<state>(user, std::move(how))) {}
+communicator::communicator(MPI_Comm user, settings how) {
+    if (how.background) check_environment();
+    state_ = std::make_unique<state>(user, std::move(how));
+}
 communicator::~communicator() = default;
 communicator::communicator(communicator&&) noexcept = default;
 communicator& communicator::operator=(communicator&&) noexcept = default;

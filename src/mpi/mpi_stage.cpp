@@ -106,12 +106,20 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
       transport_(comm, tags, ranks),
       told_to_(static_cast<std::size_t>(ranks)) {}
 
+mpi_stage::~mpi_stage() {
+    // After a failure: MPI may still use what has not completed.
+    static auto& kept = *new std::deque<std::deque<posted>>;
+    for (std::deque<posted>* pending : {&exchanges_, &told_})
+        if (!pending->empty()) kept.push_back(std::move(*pending));
+}
+
 bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
     const bool reduces = traits(what.what.what).reduces;
     if (reduces && (what.type < 0 || what.op < 0)) return false;
-    if (!named_ && what.bytes == intent::unknown) return false;
+    const bool named = named_.number == number;
+    if (!named && what.bytes == intent::unknown) return false;
     const type_info unit = reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)]) : type_info{};
-    const layout sizes = named_ ? *named_ : layout::uniform(what.bytes / unit.size);
+    const layout sizes = named ? named_.sizes : layout::uniform(what.bytes / unit.size);
     const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
     if (needed > most_early_) return false;
     buffers_.bind_early(sizes, unit, p);
@@ -121,19 +129,22 @@ bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t n
 
 void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
     const call& c = *static_cast<const call*>(given);
-    call_ = &c;
     const schedule& s = entry.steps.steps();
     if (in_place(c, me_) && !entry.safe_in_place)
         entry.safe_in_place = safe_in_place(s, in_place_shift(c, me_) * s.parts);
-    if (begun) return buffers_.bind_after(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
-    buffers_.bind(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
-    transport_.bind(buffers_.unit(), c.op, number);
+    const bool safe = entry.safe_in_place.value_or(true);
+    if (begun) {
+        buffers_.bind_after(c, entry.steps, me_, ranks_, safe, comm_);
+    } else {
+        buffers_.bind(c, entry.steps, me_, ranks_, safe, comm_);
+        transport_.bind(buffers_.unit(), c.op, number);
+    }
+    call_ = &c;
 }
 
 void mpi_stage::finish() {
     buffers_.finish(comm_);
     call_ = nullptr;
-    named_.reset();
 }
 
 void mpi_stage::abandon() noexcept {

@@ -17,8 +17,12 @@ public:
     /// `most_early`: bytes of scratch for an operation whose rank has not arrived.
     mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::size_t most_early);
 
-    /// The sizes of an operation that is expected, for prepare_early; until it has ended.
-    void name(layout sizes) { named_ = std::move(sizes); }
+    ~mpi_stage() override;
+    mpi_stage(const mpi_stage&) = delete;
+    mpi_stage& operator=(const mpi_stage&) = delete;
+
+    /// The sizes of an operation that is expected, for prepare_early.
+    void name(layout sizes, std::uint64_t number) { named_ = {std::move(sizes), number}; }
     /// Collective: receives what was sent here and never will be asked for.
     void drain();
 
@@ -49,7 +53,10 @@ private:
     std::size_t most_early_;
     mpi_transport transport_;
     buffers buffers_{};
-    std::optional<layout> named_{};
+    struct {
+        layout sizes{};
+        std::optional<std::uint64_t> number{};
+    } named_{};
     const call* call_ = nullptr;  // of the rank that has arrived
     std::deque<posted> exchanges_{};
     std::deque<posted> told_{};

@@ -13,7 +13,6 @@
 namespace rubato::mpi {
 namespace {
 
-/// A wrong value is an error where the thread is first wanted.
 background::settings from_environment() {
     background::settings how;
     if (const char* interval = std::getenv("RUBATO_BACKGROUND_INTERVAL")) {
@@ -65,6 +64,11 @@ background& background_thread() {
 bool is_finalized() {
     int yes = 0;
     return MPI_Finalized(&yes) != MPI_SUCCESS || yes != 0;
+}
+
+void check_environment() {
+    (void)switched_on();
+    (void)from_environment();
 }
 
 bool may_use_background(bool warns) {

@@ -9,6 +9,9 @@ namespace rubato::mpi {
 
 bool is_finalized();
 
+/// Throws if a variable of the background thread has a wrong value.
+void check_environment();
+
 /// Whether the background thread may call MPI. If it is wanted and MPI was not started so, warns once per process where
 /// `warns` is set.
 bool may_use_background(bool warns);

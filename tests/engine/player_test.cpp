@@ -210,10 +210,15 @@ private:
         return static_cast<std::int32_t>(std::ranges::find(m, r) - m.begin());
     }
 
+    void expect(const operation_to_do& o, seat& s, std::int32_t me) {
+        s.plays->expect(intent_of(o, me));
+        s.stage->name(testing::layout_of(o.what, me, o.units), s.plays->number());
+    }
+
     void compute(process& p, const operation_to_do& o, seat& s, std::int32_t me) {
         if (!p.call) {
             p.call = std::make_unique<memory_call>(o.what, me, o.units);
-            if (p.names) s.plays->expect(intent_of(o, me));
+            if (p.names) expect(o, s, me);
         }
         if (p.says_when && p.computes < 5) {
             s.plays->edge(time_ns(clock_ + p.computes));
@@ -244,7 +249,7 @@ private:
         const std::int32_t me = member(o, static_cast<std::int32_t>(&p - processes_.data()));
         if (!p.arrived && p.names && p.at > 0 && operations_[p.at - 1].on == o.on && !operations_[p.at - 1].frees) {
             p.names = false;
-            s.plays->expect(intent_of(operations_[p.at - 1], me));
+            expect(operations_[p.at - 1], s, me);
             return;
         }
         p.arrived = true;

@@ -7,12 +7,12 @@
 // Exits with 1 and the first difference if there is one.
 #include "rubato/mpi.hpp"
 
+#include "../support/mpi_experiment.hpp"
 #include "../support/timings.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <optional>
 #include <random>
@@ -23,325 +23,19 @@
 namespace {
 
 using namespace rubato;
-using mpi::call;
+using rubato::testing::data;
+using rubato::testing::experiment;
+using rubato::testing::fail;
+using rubato::testing::kind;
 
 int me = 0;
 int ranks = 1;
 long checked = 0;
 
-[[noreturn]] void fail(const std::string& what) {
-    fmt::print(stderr, "conformance: rank {} of {}: {}\n", me, ranks, what);
-    std::fflush(stderr);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    std::abort();
-}
-
-/// x -> slope*x + shift: composing does not commute. With a gap after the slope and one at the end.
-struct affine {
-    std::int32_t slope;
-    std::int32_t gap;
-    std::int64_t shift;
-    std::int64_t end;
-};
-
-void compose(void* left, void* into, int* n, MPI_Datatype* /*type*/) {
-    const auto* x = static_cast<affine*>(left);
-    auto* y = static_cast<affine*>(into);
-    for (int i = 0; i < *n; ++i) {
-        constexpr std::int64_t prime = 30011;
-        const std::int64_t shift = (std::int64_t{x[i].slope} * y[i].shift + x[i].shift) % prime;
-        y[i].slope = static_cast<std::int32_t>(std::int64_t{x[i].slope} * y[i].slope % prime);
-        y[i].shift = shift;
-    }
-}
-
-/// A datatype, how to fill its elements, and operators for it.
-struct kind {
-    std::string name;
-    MPI_Datatype type = MPI_BYTE;
-    std::ptrdiff_t extent = 1;
-    std::function<void(std::byte*, std::uint64_t)> fill{};
-    std::vector<MPI_Op> ops{};
-};
-
-template <class T>
-kind plain(const std::string& name, MPI_Datatype type) {
-    return {name,
-            type,
-            sizeof(T),
-            [](std::byte* at, std::uint64_t x) {
-                const T value = static_cast<T>(x % 1000);
-                std::memcpy(at, &value, sizeof value);
-            },
-            {MPI_SUM, MPI_MAX}};
-}
-
-std::vector<kind> kinds() {
-    std::vector<kind> all{plain<int>("int", MPI_INT), plain<double>("double", MPI_DOUBLE)};
-
-    kind gaps{"affine with gaps",
-              MPI_DATATYPE_NULL,
-              sizeof(affine),
-              [](std::byte* at, std::uint64_t x) {
-                  auto* a = reinterpret_cast<affine*>(at);
-                  a->slope = static_cast<std::int32_t>(x % 97 + 2);
-                  a->shift = static_cast<std::int64_t>(x % 1009);
-              },
-              {}};
-    const int lengths[2] = {1, 1};
-    const MPI_Aint places[2] = {0, 8};
-    const MPI_Datatype types[2] = {MPI_INT32_T, MPI_INT64_T};
-    MPI_Datatype open = MPI_DATATYPE_NULL;
-    MPI_Type_create_struct(2, lengths, places, types, &open);
-    MPI_Type_create_resized(open, 0, sizeof(affine), &gaps.type);
-    MPI_Type_commit(&gaps.type);
-    MPI_Type_free(&open);
-    MPI_Op op = MPI_OP_NULL;
-    MPI_Op_create(compose, 0, &op);
-    gaps.ops.push_back(op);
-    all.push_back(gaps);
-
-    kind negative{"short with negative lower bound",
-                  MPI_DATATYPE_NULL,
-                  12,
-                  [](std::byte* at, std::uint64_t x) {
-                      const auto a = static_cast<std::int16_t>(x);
-                      const auto b = static_cast<std::int16_t>(x >> 16);
-                      std::memcpy(at - 8, &a, 2);
-                      std::memcpy(at + 2, &b, 2);
-                  },
-                  {}};
-    const MPI_Aint spread[2] = {-8, 2};
-    const MPI_Datatype shorts[2] = {MPI_INT16_T, MPI_INT16_T};
-    MPI_Type_create_struct(2, lengths, spread, shorts, &open);
-    MPI_Type_create_resized(open, -8, 12, &negative.type);
-    MPI_Type_commit(&negative.type);
-    MPI_Type_free(&open);
-    all.push_back(negative);
-    return all;
-}
-
-/// Elements with a margin on both sides, so that writing outside is seen.
-class data {
-public:
-    data() = default;
-    data(const kind& k, std::int64_t n)
-        : kind_(&k), bytes_(static_cast<std::size_t>(n * k.extent) + 2 * margin, std::byte{0xa5}) {}
-
-    void fill(std::int64_t n, std::uint64_t seed) {
-        for (std::int64_t i = 0; i < n; ++i)
-            kind_->fill(at(i), (seed * 1000003 + static_cast<std::uint64_t>(i)) * 2654435761U >> 7);
-    }
-    std::byte* at(std::int64_t i) { return bytes_.data() + margin + i * kind_->extent; }
-    const std::byte* at(std::int64_t i) const { return bytes_.data() + margin + i * kind_->extent; }
-    std::ptrdiff_t extent() const { return kind_->extent; }
-    bool operator==(const data& other) const { return bytes_ == other.bytes_; }
-    std::string difference(const data& other) const {
-        for (std::size_t i = 0; i < bytes_.size(); ++i)
-            if (bytes_[i] != other.bytes_[i]) {
-                const std::ptrdiff_t from_first = static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(margin);
-                return fmt::format("element {} (byte {}): {:#04x} instead of {:#04x}", from_first / kind_->extent,
-                                   from_first % kind_->extent, static_cast<int>(bytes_[i]),
-                                   static_cast<int>(other.bytes_[i]));
-            }
-        return "nothing";
-    }
-
-private:
-    static constexpr std::size_t margin = 64;
-    const kind* kind_ = nullptr;
-    std::vector<std::byte> bytes_{};
-};
-
-std::int64_t uneven(std::int64_t units, std::int64_t from, std::int64_t to) {
-    return units * ((from * 3 + to * 5 + 1) % 4) / 2;
-}
-
-struct table {
-    std::vector<std::int64_t> counts{};
-    std::vector<std::int64_t> places{};
-    std::int64_t all = 0;
-
-    void add(std::int64_t n) {
-        counts.push_back(n);
-        places.push_back(all);
-        all += n + 1;  // a gap between chunks
-    }
-    mpi::chunks chunks() const { return {counts, places}; }
-};
-
-/// One collective call in all its variants, native and ours.
-class experiment {
-public:
-    experiment(mpi::communicator& ours, collective what, const kind& k, MPI_Op op, std::int64_t count, int root,
-               bool in_place)
-        : ours_(ours), in_place_(in_place), traits_(traits(what)) {
-        call_.what = what;
-        call_.op = op;
-        call_.root = root;
-        call_.send_type = call_.recv_type = k.type;
-        if (traits_.irregular) {
-            for (int c = 0; c < ranks; ++c) {
-                const bool scatters = what == collective::scatterv;
-                in_.add(scatters ? uneven(count, 0, c) : uneven(count, me, c));
-                out_.add(what == collective::alltoallv ? uneven(count, c, me) : uneven(count, c, 0));
-            }
-            const auto self = static_cast<std::size_t>(me);
-            call_.send_count = traits_.wide_input ? 0 : out_.counts[self];
-            call_.recv_count = traits_.wide_output ? 0 : in_.counts[self];
-            if (traits_.wide_input) call_.send_chunks = in_.chunks();
-            if (traits_.wide_output) call_.recv_chunks = out_.chunks();
-            sent_ = traits_.wide_input ? in_.all : call_.send_count;
-            received_ = traits_.wide_output ? out_.all : call_.recv_count;
-        } else {
-            call_.send_count = call_.recv_count = count;
-            sent_ = count * (traits_.wide_input ? ranks : 1);
-            received_ = count * (traits_.wide_output ? ranks : 1);
-        }
-        if (what == collective::bcast) in_place_ = true;
-        if (what == collective::barrier) sent_ = received_ = 0;
-        // In place, the larger buffer holds both.
-        if (in_place_ && what == collective::reduce_scatter_block) received_ = sent_;
-        input_ = data(k, sent_);
-        input_.fill(sent_, static_cast<std::uint64_t>(me) + 1);
-        output_ = data(k, received_);
-        output_.fill(received_, 77 + static_cast<std::uint64_t>(me));
-    }
-
-    /// MPI wants the sizes of an in-place alltoallv to be symmetric; these are not.
-    bool makes_sense() const { return !(in_place_ && call_.what == collective::alltoallv); }
-
-    data run(const mpi::selection* how) {
-        data in = input_;
-        data out = output_;
-        call c = call_;
-        c.send = in.at(0);
-        c.recv = out.at(0);
-        const bool at_root = me == call_.root;
-        const bool scatters = call_.what == collective::scatter || call_.what == collective::scatterv;
-        const bool gathers = call_.what == collective::gather || call_.what == collective::gatherv;
-        const bool reduces_to_root = call_.what == collective::reduce;
-        if (in_place_) {
-            if (scatters) {
-                if (at_root) c.recv = MPI_IN_PLACE;
-            } else if (gathers || reduces_to_root) {
-                if (at_root) c.send = MPI_IN_PLACE;
-            } else if (call_.what != collective::bcast) {
-                c.send = MPI_IN_PLACE;
-            }
-        }
-        if (call_.what == collective::bcast) c.send = c.recv;
-        // What is not significant may be anything. (Open MPI itself checks more than it may, so only ours gets it.)
-        const std::int64_t garbage[] = {-7};
-        const auto spoil_send = [&] {
-            c.send_count = -3;
-            c.send_type = MPI_DATATYPE_NULL;
-            c.send_chunks = {garbage, garbage};
-        };
-        const auto spoil_recv = [&] {
-            c.recv_count = -3;
-            c.recv_type = MPI_DATATYPE_NULL;
-            c.recv_chunks = {garbage, garbage};
-        };
-        if (scatters && !at_root) c.send = nullptr;
-        if ((gathers || reduces_to_root) && !at_root) c.recv = nullptr;
-        if (how && scatters && !at_root) spoil_send();
-        if (how && gathers && !at_root) spoil_recv();
-        if (how && c.send == MPI_IN_PLACE && !traits_.reduces) spoil_send();
-        if (how && c.recv == MPI_IN_PLACE) spoil_recv();
-        if (how && reduces_to_root && !at_root) c.recv = reinterpret_cast<void*>(8);
-        if (how && !traits_.rooted) c.root = -5;
-        if (how) {
-            ours_.run(*how, c);
-        } else {
-            run_reference(c, in, out);
-        }
-        if (!(in == input_)) fail(fmt::format("the input was changed: {}", in.difference(input_)));
-        return out;
-    }
-
-    /// The native collective, in a form that the library gets right.
-    void run_reference(call c, data& in, data& out) {
-        // MPICH 4.0.2 crashes in a reduction in place to another root than 0 if the operator does not commute.
-        const data copy = out;
-        if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.at(0);
-#ifdef MPICH_VERSION
-        // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
-        if (c.what == collective::reduce_scatter_block && c.op != MPI_SUM && c.op != MPI_MAX) {
-            const std::int64_t all = c.recv_count * ranks;
-            data whole = c.send == MPI_IN_PLACE ? out : in;
-            call reduced = c;
-            reduced.what = collective::allreduce;
-            reduced.send = MPI_IN_PLACE;
-            reduced.recv = whole.at(0);
-            reduced.recv_count = all;
-            mpi::run_native(MPI_COMM_WORLD, reduced);
-            const int n = static_cast<int>(c.recv_count);
-            MPI_Sendrecv(whole.at(me * c.recv_count), n, c.recv_type, 0, 0, out.at(0), n, c.recv_type, 0, 0,
-                         MPI_COMM_SELF, MPI_STATUS_IGNORE);
-            return;
-        }
-        // And where it forwards derived types as bytes it ends with "message truncated": so move bytes.
-        int size = 0;
-        MPI_Type_size(c.recv_type, &size);
-        if (!traits_.reduces && size != out.extent()) {
-            std::vector<char> sent(static_cast<std::size_t>(sent_ * size));
-            std::vector<char> received(static_cast<std::size_t>(received_ * size));
-            const auto pack = [&](const std::byte* elements, std::int64_t n, std::vector<char>& bytes) {
-                int at = 0;
-                MPI_Pack(elements, static_cast<int>(n), c.recv_type, bytes.data(), static_cast<int>(bytes.size()), &at,
-                         MPI_COMM_WORLD);
-            };
-            pack(in.at(0), sent_, sent);
-            pack(out.at(0), received_, received);
-            const auto times_size = [size](std::span<const std::int64_t> counts) {
-                std::vector<std::int64_t> bytes(counts.begin(), counts.end());
-                for (std::int64_t& n : bytes) n *= size;
-                return bytes;
-            };
-            const auto sends = times_size(c.send_chunks.counts);
-            const auto send_places = times_size(c.send_chunks.displacements);
-            const auto recvs = times_size(c.recv_chunks.counts);
-            const auto recv_places = times_size(c.recv_chunks.displacements);
-            call bytes = c;
-            if (c.send == c.recv)
-                bytes.send = received.data();
-            else if (c.send && c.send != MPI_IN_PLACE)
-                bytes.send = sent.data();
-            if (c.recv && c.recv != MPI_IN_PLACE) bytes.recv = received.data();
-            bytes.send_type = bytes.recv_type = MPI_BYTE;
-            bytes.send_count *= size;
-            bytes.recv_count *= size;
-            bytes.send_chunks = {sends, send_places};
-            bytes.recv_chunks = {recvs, recv_places};
-            mpi::run_native(MPI_COMM_WORLD, bytes);
-            int at = 0;
-            MPI_Unpack(received.data(), static_cast<int>(received.size()), &at, out.at(0), static_cast<int>(received_),
-                       c.recv_type, MPI_COMM_WORLD);
-            return;
-        }
-#else
-        (void)in;
-#endif
-        mpi::run_native(MPI_COMM_WORLD, c);
-    }
-
-    bool promises_nothing_here() const { return call_.what == collective::exscan && me == 0; }
-
-private:
-    mpi::communicator& ours_;
-    bool in_place_;
-    const collective_traits& traits_;
-    call call_{};
-    table in_{}, out_{};
-    std::int64_t sent_ = 0, received_ = 0;
-    data input_{}, output_{};
-};
-
 void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t sample, std::int64_t sample_large) {
     constexpr std::int64_t large = 1000003;
     std::int64_t cases = ranks;
-    const std::vector<kind> all = kinds();
+    const std::vector<kind> all = rubato::testing::kinds();
     std::mt19937 random(42);  // the same on all ranks
     std::mt19937 own(static_cast<unsigned>(me));
     for (const collective_traits& t : collectives()) {
@@ -360,7 +54,7 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                     if (t.rooted) roots = is_large ? std::vector{ranks / 2} : std::vector{0, ranks / 2, ranks - 1};
                     for (const int root : roots) {
                         for (const bool in_place : {false, true}) {
-                            experiment e(ours, t.what, k, op, count, root, in_place);
+                            const experiment e(MPI_COMM_WORLD, t.what, k, op, count, root, in_place);
                             if (!e.makes_sense()) continue;
                             std::optional<data> want;
                             for (const algorithm* a : candidates) {
@@ -380,8 +74,10 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                                 how.round_time = when.round_time;
                                 if (random() % 8 == 0 && own() % 3 == 0)
                                     std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
-                                if (!want) want = e.run(nullptr);
-                                const data got = e.run(&how);
+                                if (!want) want = e.native();
+                                experiment::made m = e.call();
+                                ours.run(how, m.c);
+                                const data got = e.result(m);
                                 ++checked;
                                 if (!e.promises_nothing_here() && !(got == *want))
                                     fail(fmt::format("{} of {} {} (root {}, in place {}, {} segments, arrivals {}): {}",

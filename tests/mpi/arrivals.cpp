@@ -1,0 +1,297 @@
+// Random programs on MPI: every algorithm that looks at arrivals or begins early, and others between them, one after
+// the other without a pause; on communicators that come and go; with predictions that are right, wrong, absurd, agreed
+// on or none; ranks come late, say so or do not, name what comes next or do not. Results must equal the native
+// collective's, all ranks must plan alike, and nothing may be left over.
+//
+//   mpirun -n P arrivals [--cases N] [--seed N] [--threads multiple|funneled]
+//
+// All ranks draw the same program from the same seed; what is a rank's own business it draws from its own.
+#include "../support/mpi_counts.hpp"
+#include "../support/mpi_experiment.hpp"
+
+#include <malloc.h>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <thread>
+
+namespace {
+
+using namespace rubato;
+using namespace std::chrono_literals;
+using rubato::testing::data;
+using rubato::testing::experiment;
+using rubato::testing::fail;
+using rubato::testing::kind;
+
+class dice {
+public:
+    explicit dice(std::uint64_t seed) : random_(seed) {}
+    std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+    bool chance(int percent) { return below(100) < percent; }
+    template <class List>
+    auto& one_of(List& list) {
+        return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
+    }
+
+private:
+    std::mt19937_64 random_;
+};
+
+/// A communicator of the program, and Rubato on it.
+struct place {
+    MPI_Comm user = MPI_COMM_NULL;
+    std::optional<mpi::communicator> ours{};
+    int edges = 0;  // so many of the next calls are preceded by edges, on most ranks
+
+    int ranks() const { return ours->size(); }
+};
+
+/// One call, with what it must give.
+struct planned_call {
+    place* on;
+    experiment with;
+    experiment::made mine;
+    data want;
+    mpi::selection how;
+    bool edge;
+    time_ns late;
+    std::string name;
+};
+
+struct totals {
+    std::uint64_t calls = 0, early = 0, agreed = 0;
+};
+
+class random_program {
+public:
+    random_program(std::uint64_t seed, int me, int ranks)
+        : shared_(seed), own_(seed * 1000 + static_cast<std::uint64_t>(me)), me_(me), ranks_(ranks) {
+        for (const algorithm& a : algorithms()) (a.arrival_aware || a.early ? watched_ : others_).push_back(&a);
+    }
+
+    void run(int cases, totals& sum) {
+        places_.resize(4);
+        for (int done = 0; done < cases;) {
+            for (place& p : places_) {
+                if (p.ours && shared_.chance(5)) leave(p, sum);
+                if (!p.ours) make(p);
+            }
+            // Native ones keep ranks together, so they come first, then ours in one go.
+            std::vector<planned_call> batch;
+            batch.reserve(12);
+            while (batch.size() < batch.capacity()) batch.push_back(plan());
+            for (planned_call& c : batch) make(c, sum);
+            done += static_cast<int>(batch.size());
+        }
+        for (place& p : places_) leave(p, sum);
+    }
+
+private:
+    void make(place& p) {
+        const bool whole = &p == &places_.front();
+        std::vector<int> colours;
+        for (int r = 0; r < ranks_; ++r) colours.push_back(whole ? 0 : static_cast<int>(shared_.below(2)));
+        MPI_Comm_split(MPI_COMM_WORLD, colours[static_cast<std::size_t>(me_)], shared_.chance(50) ? me_ : ranks_ - me_,
+                       &p.user);
+        mpi::settings how;
+        how.agreed.exchange_from = shared_.chance(70) ? 0 : 4096;
+        how.agreed.exchange_every = static_cast<std::int32_t>(1 + shared_.below(3) * shared_.below(3));
+        auto predictors = predictors_to_try();
+        how.agreed.predictor = shared_.one_of(predictors);
+        how.agreed.plans.quantum = time_ns(shared_.below(3) * 50000);
+        if (own_.chance(20)) how.most_early = static_cast<std::size_t>(own_.below(1000));
+        p.ours.emplace(p.user, how);
+        p.edges = 0;
+    }
+
+    void leave(place& p, totals& sum) {
+        sum.early += p.ours->begun_early();
+        p.ours.reset();
+        MPI_Comm_free(&p.user);
+    }
+
+    planned_call plan() {
+        place& p = shared_.one_of(places_);
+        for (;;) {
+            const algorithm& a = shared_.chance(75) ? *watched_[next_++ % watched_.size()] : *shared_.one_of(others_);
+            const collective_traits& t = traits(a.what);
+            const kind& k = shared_.one_of(kinds_);
+            if (t.reduces && k.ops.empty()) continue;
+            const MPI_Op op = t.reduces ? shared_.one_of(k.ops) : MPI_OP_NULL;
+            mpi::selection how(a);
+            how.segments = static_cast<std::uint32_t>(shared_.below(4));
+            problem asked;
+            asked.what = a.what;
+            asked.ranks = p.ranks();
+            asked.commutative = op == MPI_OP_NULL || op == MPI_SUM || op == MPI_MAX;
+            asked.idempotent = op == MPI_MAX;
+            const std::int64_t root_drawn = shared_.below(1 << 20);
+            const int root = static_cast<int>(root_drawn % p.ranks());
+            const std::vector<time_ns> late = delays();
+            if (a.arrival_aware) how.arrivals = prediction(p, late);
+            if (a.has(need::round_time) && (!how.arrivals.empty() || shared_.chance(70)))
+                how.round_time = time_ns((1 + shared_.below(3)) * 20000);
+            const std::int64_t count = counts(t, p.ranks());
+            const bool in_place = shared_.chance(40) && a.what != collective::alltoallv;
+            if (p.edges == 0 && shared_.chance(10)) p.edges = 10;
+            const bool edge = p.edges > 0 ? p.edges-- > 0 && own_.chance(95) : own_.chance(5);
+            const time_ns mine = late[static_cast<std::size_t>(me_)];
+            std::string name = fmt::format("{} of {} {} (root {} of {}, in place {}, {} segments)", a.id, count, k.name,
+                                           root, p.ranks(), in_place, how.segments);
+            // Halves of the ranks may differ in size: what one cannot use, the other leaves, too.
+            int usable = !unmet_need(a, asked);
+            MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+            if (usable == 0) continue;
+            experiment e(p.user, a.what, k, op, count, root, in_place);
+            data want = e.native();
+            experiment::made m = e.call();
+            return {&p, std::move(e), std::move(m), std::move(want), how, edge, mine, std::move(name)};
+        }
+    }
+
+    std::vector<time_ns> delays() {
+        std::vector<time_ns> all(static_cast<std::size_t>(ranks_));
+        for (time_ns& t : all)
+            if (shared_.chance(25)) t = std::chrono::microseconds(shared_.below(shared_.chance(20) ? 3000 : 300));
+        return all;
+    }
+
+    /// What the program says about arrivals; nothing: what ranks have agreed on.
+    std::vector<time_ns> prediction(const place& p, const std::vector<time_ns>& late) {
+        const std::int64_t sort = shared_.below(12);
+        std::vector<time_ns> said;
+        for (const time_ns t : late) {
+            const time_ns any = std::chrono::microseconds(shared_.below(5000));
+            if (sort == 0) said.push_back(t);
+            if (sort == 1) said.push_back(any);
+            if (sort == 2) said.push_back(3ms - t);
+            if (sort == 3) said.push_back(7us);
+            if (sort == 4) said.push_back(any.count() % 2 == 0 ? longest_time / 2 : -longest_time / 2);
+        }
+        if (!said.empty()) said.resize(static_cast<std::size_t>(p.ranks()));
+        return said;
+    }
+
+    std::int64_t counts(const collective_traits& t, int ranks) {
+        const std::int64_t sort = shared_.below(20);
+        if (sort < 3) return 0;
+        if (sort < 6) return 1;
+        if (sort < 18) return 2 + shared_.below(2000);
+        return 100000 / (t.wide_input || t.wide_output ? ranks : 1);
+    }
+
+    /// Computes until the call, in its own way, and makes it.
+    void make(planned_call& c, totals& sum) {
+        mpi::communicator& ours = *c.on->ours;
+        mpi::persistent_call again = ours.prepare(c.how, c.mine.c);
+        const bool persistent = own_.chance(40);
+        if (own_.chance(30)) persistent ? again.expect() : ours.expect(c.how, c.mine.c);
+        if (c.edge) ours.processing_start();
+        compute(ours, c.late / 2);
+        if (c.edge) ours.edge(own_.chance(90) ? 0.5 : 1e-12);
+        compute(ours, c.late / 2);
+        if (c.edge) ours.processing_end();
+        if (persistent) {
+            again.start();
+            if (own_.chance(50))
+                while (!again.test()) std::this_thread::yield();
+            again.wait();
+        } else {
+            ours.run(c.how, c.mine.c);
+        }
+        ++sum.calls;
+        const data got = c.with.result(c.mine);
+        if (!c.with.promises_nothing_here() && !(got == c.want))
+            fail(fmt::format("{}: {}", c.name, got.difference(c.want)));
+        check_agreement(c, sum);
+    }
+
+    void compute(mpi::communicator& ours, time_ns t) {
+        if (own_.chance(5)) ours.progress();
+        if (t > time_ns{}) std::this_thread::sleep_for(t);
+    }
+
+    /// Now and then: asking keeps ranks together.
+    void check_agreement(const planned_call& c, totals& sum) {
+        const std::vector<time_ns> by = c.on->ours->planned_by();
+        if (c.how.arrivals.empty() && !by.empty()) ++sum.agreed;
+        std::uint64_t mix = 1469598103934665603U;
+        for (const time_ns t : by) mix = (mix ^ static_cast<std::uint64_t>(t.count())) * 1099511628211U;
+        if (c.on != &places_.front() || !shared_.chance(25)) return;
+        std::uint64_t both[2] = {mix, ~mix};
+        MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MIN, c.on->user);
+        if (both[0] != ~both[1]) fail(fmt::format("{}: ranks have planned by different arrivals", c.name));
+    }
+
+    dice shared_, own_;
+    int me_, ranks_;
+    std::vector<const algorithm*> watched_{}, others_{};
+    std::vector<kind> kinds_ = rubato::testing::kinds();
+    std::vector<place> places_{};
+    std::size_t next_ = 0;
+};
+
+/// Bytes in use.
+std::int64_t memory_in_use() {
+    const struct mallinfo2 m = mallinfo2();
+    return static_cast<std::int64_t>(m.uordblks + m.hblkhd);
+}
+
+/// After all communicators were freed.
+void check_nothing_left() {
+    const rubato::testing::mpi_counts left = rubato::testing::count_mpi();
+    if (left.requests != 0) fail(fmt::format("{} requests are left over", left.requests));
+    if (left.communicators != 0) fail(fmt::format("{} communicators are left over", left.communicators));
+    long undelivered = left.messages;
+    MPI_Allreduce(MPI_IN_PLACE, &undelivered, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (undelivered != 0) fail(fmt::format("{} messages were not received", undelivered));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int cases = 600;
+    std::uint64_t seed = 1;
+    int wanted = MPI_THREAD_MULTIPLE;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string option = argv[i];
+        if (option == "--cases") cases = static_cast<int>(parse_integer(argv[i + 1], "cases", 1, 1 << 20));
+        if (option == "--seed") seed = static_cast<std::uint64_t>(parse_integer(argv[i + 1], "seed", 0, 1 << 30));
+        if (option == "--threads" && argv[i + 1] == std::string("funneled")) wanted = MPI_THREAD_FUNNELED;
+    }
+    int level = 0;
+    int me = 0;
+    int ranks = 0;
+    MPI_Init_thread(&argc, &argv, wanted, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    totals sum;
+    std::int64_t grown = 0;
+    try {
+        random_program program(seed, me, ranks);
+        program.run(cases / 2, sum);
+        check_nothing_left();
+        const std::int64_t before = memory_in_use();
+        program.run(cases / 2, sum);
+        check_nothing_left();
+        grown = memory_in_use() - before;
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+    // MPI keeps some memory for later; a leak of ours would be more.
+    constexpr std::int64_t allowed = 4 << 20;
+    if (grown > allowed)
+        fail(fmt::format("{} bytes more are in use after the second half than after the first", grown));
+    std::uint64_t all[3] = {sum.calls, sum.early, sum.agreed};
+    MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    const char* background = std::getenv("RUBATO_BACKGROUND");
+    const bool thread = level == MPI_THREAD_MULTIPLE && (background == nullptr || background != std::string("off"));
+    if (me == 0)
+        fmt::print(
+            "{} ranks: {} collectives equal the native ones, {} begun early{}, {} planned by exchanged arrivals; "
+            "{} bytes more after the second half\n",
+            ranks, all[0], all[1], thread ? "" : " without a thread", all[2], grown);
+    MPI_Finalize();
+    return (all[1] > 0 || !thread) && all[2] > 0 ? 0 : 1;
+}
