@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
         fail(e.what());
     }
     // MPI keeps some memory for later; a leak of ours would be more.
-    constexpr std::int64_t allowed = 4 << 20;
+    constexpr std::int64_t allowed = 1 << 20;
     if (grown > allowed)
         fail(fmt::format("{} bytes more are in use after the second half than after the first", grown));
     std::uint64_t all[3] = {sum.calls, sum.early, sum.agreed};

@@ -25,6 +25,16 @@ namespace rubato::testing {
     std::abort();
 }
 
+/// What the error says that this must give.
+inline std::string refusal(const char* what, const std::function<void()>& f) {
+    try {
+        f();
+    } catch (const error& e) {
+        return e.what();
+    }
+    fail(fmt::format("{} was accepted", what));
+}
+
 /// x -> slope*x + shift: composing does not commute. With a gap after the slope and one at the end.
 struct affine {
     std::int32_t slope;

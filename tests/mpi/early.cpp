@@ -1,0 +1,213 @@
+// What arrivals do, on purpose: a late rank finds its collective begun, ranks plan by who was late before or by what
+// they say, and errors met in the background reach the rank. Nothing here depends on how long something takes: what
+// needs time is tried again, for longer.
+//
+//   mpirun -n P early [--threads multiple|funneled]
+#include "../support/mpi_experiment.hpp"
+
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+namespace {
+
+using namespace rubato;
+using namespace std::chrono_literals;
+using rubato::testing::experiment;
+using rubato::testing::fail;
+using rubato::testing::kind;
+using rubato::testing::refusal;
+
+int me = 0;
+int ranks = 1;
+bool has_thread = true;
+
+std::int64_t total(std::uint64_t n) {
+    auto sum = static_cast<std::int64_t>(n);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
+}
+
+mpi::settings exchanging() {
+    mpi::settings how;
+    how.agreed.exchange_from = 0;
+    how.agreed.exchange_every = 1;
+    return how;
+}
+
+/// The rank computes; without a thread it looks itself.
+void compute(mpi::communicator& ours, time_ns t) {
+    if (has_thread) return std::this_thread::sleep_for(t);
+    const time_ns until = own_time() + t;
+    while (own_time() < until) {
+        ours.progress();
+        std::this_thread::sleep_for(200us);
+    }
+}
+
+/// A rank that comes late finds the collective begun, because it has named it or because others have announced it.
+void check_begun_early(const algorithm& a, const kind& k, bool named) {
+    constexpr int count = 500;
+    const int root = ranks - 1;
+    const experiment e(MPI_COMM_WORLD, a.what, k, traits(a.what).reduces ? MPI_SUM : MPI_OP_NULL, count, root, false);
+    const auto want = e.native();
+    mpi::communicator ours(MPI_COMM_WORLD);
+    mpi::selection how(a);
+    how.segments = 3;
+    for (int attempt = 1; attempt <= 60; ++attempt) {
+        const int late = attempt % ranks;
+        experiment::made m = e.call();
+        if (named) ours.expect(how, m.c);
+        if (me == late) compute(ours, 2ms * attempt);
+        const std::uint64_t before = ours.begun_early();
+        ours.run(how, m.c);
+        if (!(e.result(m) == want)) fail(fmt::format("{}, begun early: {}", a.id, e.result(m).difference(want)));
+        // Of a v-form, others cannot say how large everything is.
+        const bool enough = total(me == late ? before : 0) > 0;
+        if (enough) return;
+    }
+    fail(fmt::format("{} never begins early{}", a.id, named ? " though it was named" : ""));
+}
+
+/// planned_by must be the same on all ranks; who is the last in it?
+int predicted_last(const mpi::communicator& ours) {
+    const std::vector<time_ns> by = ours.planned_by();
+    if (by.empty()) return -1;
+    std::vector<std::int64_t> both;
+    for (const time_ns t : by) both.push_back(t.count());
+    for (const time_ns t : by) both.push_back(-t.count());
+    MPI_Allreduce(MPI_IN_PLACE, both.data(), static_cast<int>(both.size()), MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    for (std::size_t r = 0; r < by.size(); ++r)
+        if (both[r] != -both[r + by.size()]) fail("ranks have planned by different arrivals");
+    return static_cast<int>(std::ranges::max_element(by) - by.begin());
+}
+
+void gather(mpi::communicator& ours, const mpi::selection& how = "gather/sorted_linear_sync+early") {
+    std::vector<int> all(static_cast<std::size_t>(ranks));
+    ours.gather(how, &me, 1, MPI_INT, all.data(), 1, MPI_INT, 0);
+    for (int r = 0; me == 0 && r < ranks; ++r)
+        if (all[static_cast<std::size_t>(r)] != r) fail("a gather is wrong");
+}
+
+/// The rank that is always late is expected late; one that says so beforehand, the same time.
+void check_predictions() {
+    mpi::communicator ours(MPI_COMM_WORLD, exchanging());
+    int right = 0;
+    for (int i = 0; i < 40 && right < 3; ++i) {
+        if (me == ranks / 2) std::this_thread::sleep_for(3ms);
+        gather(ours);
+        const int last = predicted_last(ours);
+        if (i < 2 && last >= 0) fail("a plan by arrivals before they can be known");
+        if (i > 2 && last < 0) fail("ranks exchange arrivals, and plan by none");
+        right = last == ranks / 2 ? right + 1 : 0;
+    }
+    if (right < 3) fail("a rank that is always late is not expected to be");
+
+    std::mt19937 random(7);  // the same on all ranks
+    right = 0;
+    for (int i = 0; i < 60; ++i) {
+        const int late = static_cast<int>(random() % static_cast<unsigned>(ranks));
+        const time_ns half = me == late ? 2ms : 50us;
+        ours.processing_start();
+        std::this_thread::sleep_for(half);
+        ours.edge(0.5);
+        std::this_thread::sleep_for(half);
+        ours.processing_end();
+        gather(ours);
+        const int last = predicted_last(ours);
+        if (i >= 2) right += last == late;
+    }
+    if (right < 45) fail(fmt::format("of 58 ranks that said they would be late, {} were expected to be", right));
+}
+
+/// What goes wrong while a rank has started a call and not waited yet, in whatever thread, it is told when it waits.
+void check_trouble() {
+    mpi::communicator ours(MPI_COMM_WORLD, exchanging());
+    for (int i = 0; i < 4; ++i) {
+        ours.processing_start();
+        ours.edge(0.5);
+        ours.processing_end();
+        gather(ours);
+    }
+    int x = 1;
+    int sum = 0;
+    mpi::selection how("reduce/clairvoyant");
+    for (int r = 0; r < ranks; ++r) how.arrivals.emplace_back(r);  // but no time of a round
+    mpi::persistent_call refused =
+        ours.prepare(how, {collective::reduce, &x, 1, {}, MPI_INT, &sum, 1, {}, MPI_INT, MPI_SUM, 0});
+    if (me != 0) std::this_thread::sleep_for(20ms);
+    const std::string said = refusal("a plan without a round time", [&] {
+        refused.start();
+        std::this_thread::sleep_for(20ms);
+        refused.wait();
+    });
+    if (said.find("reduce/clairvoyant cannot be used here") == std::string::npos) fail(said);
+    if (!refused.test()) fail("a refused call is under way");
+    gather(ours);
+
+    // A call that is under way may be moved.
+    std::vector<mpi::persistent_call> calls;
+    calls.push_back(ours.prepare("reduce/binomial+early",
+                                 {collective::reduce, &x, 1, {}, MPI_INT, &sum, 1, {}, MPI_INT, MPI_SUM, 0}));
+    calls.front().expect();
+    calls.front().start();
+    calls.push_back(ours.prepare("barrier/tree", {collective::barrier}));
+    calls.front().wait();
+    if (me == 0 && sum != ranks) fail("a call that was moved is wrong");
+}
+
+/// How often this process says something while it uses an early algorithm for the first time, twice.
+void check_one_warning() {
+    std::fflush(stderr);
+    const int kept = dup(2);
+    std::FILE* file = std::tmpfile();
+    dup2(fileno(file), 2);
+    for (int i = 0; i < 2; ++i) {
+        mpi::communicator ours(MPI_COMM_WORLD);
+        int x = me;
+        ours.bcast("bcast/chain+early", &x, 1, MPI_INT, 0);
+    }
+    std::fflush(stderr);
+    dup2(kept, 2);
+    close(kept);
+    std::string text(1 << 16, '\0');
+    std::rewind(file);
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    std::fclose(file);
+    std::uint64_t lines = 0;
+    for (std::size_t at = text.find("rubato: "); at != std::string::npos; at = text.find("rubato: ", at + 1)) ++lines;
+    const std::int64_t all = total(lines);
+    const bool wanted = !has_thread && std::getenv("RUBATO_BACKGROUND") == nullptr;
+    if (all != (wanted ? 1 : 0)) fail(fmt::format("{} warnings: {}", all, text));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool funneled = argc > 2 && argv[2] == std::string("funneled");
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, funneled ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const char* background = std::getenv("RUBATO_BACKGROUND");
+    has_thread = !funneled && (background == nullptr || background == std::string("on"));
+    int tried = 0;
+    try {
+        check_one_warning();
+        const std::vector<kind> kinds = rubato::testing::kinds();
+        for (const algorithm& a : algorithms()) {
+            if (!a.early) continue;
+            for (const bool named : {true, false}) check_begun_early(a, kinds.front(), named), ++tried;
+        }
+        check_predictions();
+        check_trouble();
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+    if (me == 0) fmt::print("{} ranks: {} ways to begin early, each seen\n", ranks, tried);
+    MPI_Finalize();
+    return tried > 0 ? 0 : 1;
+}

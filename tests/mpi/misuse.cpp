@@ -1,0 +1,228 @@
+// Wrong use of the C++ interface around arrivals: a clear error, no hang, and what can go on goes on.
+//
+//   mpirun -n P misuse [--core]    with --core, of a processor core that is not there
+#include "../support/mpi_experiment.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+namespace {
+
+using namespace rubato;
+using rubato::testing::fail;
+using rubato::testing::refusal;
+
+int me = 0;
+int ranks = 1;
+int checked = 0;
+
+/// It must be refused, with all these words.
+void refuse(const char* what, const std::function<void()>& f, std::initializer_list<const char*> words) {
+    const std::string said = refusal(what, f);
+    for (const char* w : words)
+        if (said.find(w) == std::string::npos) fail(fmt::format("{}: the error does not say '{}': {}", what, w, said));
+    ++checked;
+}
+
+mpi::call reduce_call(const int* in, int* out, int count, MPI_Op op = MPI_SUM, int root = 0) {
+    return {collective::reduce, in, count, {}, MPI_INT, out, count, {}, MPI_INT, op, root};
+}
+
+void works(mpi::communicator& ours) {
+    const int x = me;
+    int sum = 0;
+    ours.reduce("reduce/binomial+early", &x, &sum, 1, MPI_INT, MPI_SUM, 0);
+    if (me == 0 && sum != ranks * (ranks - 1) / 2) fail("a reduction after misuse is wrong");
+}
+
+void check_edges() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    refuse("an edge before the start", [&] { ours.edge(0.5); }, {"outside of a computation"});
+    refuse("an end before the start", [&] { ours.processing_end(); }, {"not started"});
+    ours.processing_start();
+    for (const double f : {0.0, 1.0, -1.0, 2.0, std::nan(""), std::numeric_limits<double>::infinity()})
+        refuse("a wrong fraction", [&] { ours.edge(f); }, {"fraction", "above 0 and below 1"});
+    ours.edge(std::numeric_limits<double>::denorm_min());
+    works(ours);
+    ours.edge(0.5);
+    ours.processing_end();
+    refuse("an edge after the end", [&] { ours.edge(0.5); }, {"outside of a computation"});
+    works(ours);
+}
+
+/// All ranks name one call and make another one.
+void check_broken_promise(const char* what, const mpi::selection& named, const mpi::call& first,
+                          const mpi::selection& called, const mpi::call& second, const char* word = "was named") {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    works(ours);
+    ours.expect(named, first);
+    // What is begun, and what is not yet.
+    if (checked % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    refuse(what, [&] { ours.run(called, second); }, {word});
+    refuse("a call after a broken promise", [&] { works(ours); }, {"cannot be used any more"});
+    refuse("naming after a broken promise", [&] { ours.expect(named, first); }, {"cannot expect"});
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void check_broken_promises() {
+    std::vector<int> in(5000, me);
+    std::vector<int> out(static_cast<std::size_t>(5000 * ranks));
+    const mpi::selection early("reduce/chain+early");
+    const mpi::call sum = reduce_call(in.data(), out.data(), 5000);
+    const mpi::call bcast{collective::bcast, nullptr, 0, {}, MPI_INT, in.data(), 5000, {}, MPI_INT, MPI_OP_NULL, 0};
+    const mpi::call floats{collective::reduce, in.data(), 5000, {},        MPI_FLOAT,
+                           out.data(),         5000,      {},   MPI_FLOAT, MPI_SUM};
+    for (int i = 0; i < 2; ++i) {
+        check_broken_promise("another collective", early, sum, "bcast/binomial+early", bcast,
+                             "bcast/binomial+early is called where reduce/chain+early was named");
+        check_broken_promise("another algorithm", early, sum, "reduce/binomial+early", sum,
+                             "reduce/binomial+early is called where reduce/chain+early was named");
+        check_broken_promise("another root", early, sum, early,
+                             reduce_call(in.data(), out.data(), 5000, MPI_SUM, ranks - 1));
+        check_broken_promise("another count", early, sum, early, reduce_call(in.data(), out.data(), 4999));
+        check_broken_promise("another operator", early, sum, early, reduce_call(in.data(), out.data(), 5000, MPI_MAX));
+        check_broken_promise("another datatype", early, sum, early, floats);
+    }
+    // Known to the root alone: its own chunk is as named, another rank's is larger. It has begun before it is called.
+    std::vector<std::int64_t> few(static_cast<std::size_t>(ranks), 1);
+    std::vector<std::int64_t> many(static_cast<std::size_t>(ranks), 5000);
+    few.front() = many.front() = 1;
+    std::vector<std::int64_t> places;
+    for (int r = 0; r < ranks; ++r) places.push_back(5000L * r);
+    const auto gatherv = [&](std::vector<std::int64_t>& counts) {
+        return mpi::call{collective::gatherv,
+                         in.data(),
+                         me == 0 ? 1 : counts.back(),
+                         {},
+                         MPI_INT,
+                         out.data(),
+                         0,
+                         {counts, places},
+                         MPI_INT,
+                         MPI_OP_NULL,
+                         0};
+    };
+    mpi::communicator ours(MPI_COMM_WORLD);
+    works(ours);
+    const mpi::selection sorted("gatherv/sorted_linear_sync+early");
+    ours.expect(sorted, gatherv(few));
+    while (ours.begun_early() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    refuse("other sizes", [&] { ours.run(sorted, gatherv(many)); }, {me == 0 ? "other sizes" : "was named"});
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void check_order_of_calls() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    const int x = 1;
+    int sum = 0;
+    const mpi::selection early("reduce/binomial+early");
+    ours.expect(early, reduce_call(&x, &sum, 1));
+    ours.expect(early, reduce_call(&x, &sum, 1));
+    refuse("two names", [&] { ours.expect("reduce/chain+early", reduce_call(&x, &sum, 1)); },
+           {"reduce/chain+early is expected where reduce/binomial+early was named"});
+    mpi::persistent_call call = ours.prepare(early, reduce_call(&x, &sum, 1));
+    // Others cannot have come yet, so that the call stays under way.
+    const auto second = [&] {
+        if (me != 0) return;
+        call.start();
+        refuse("a second start", [&] { call.start(); }, {"still under way"});
+        refuse("another call", [&] { ours.barrier("barrier/tree"); }, {"still under way"});
+        refuse("another call, with a wrong count", [&] { ours.reduce(early, &x, &sum, -1, MPI_INT, MPI_SUM, 0); },
+               {"still under way"});
+        refuse("naming while a call is under way", [&] { call.expect(); }, {"still under way"});
+    };
+    second();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me != 0) call.start();
+    call.wait();
+    call.wait();
+    if (!call.test()) fail("a call that has ended is under way");
+    if (me == 0 && sum != ranks) fail("a reduction beside misuse is wrong");
+    works(ours);
+}
+
+/// A name does not outlive a call that was refused: what others announce later has other sizes.
+void check_refused_name() {
+    mpi::settings how;
+    how.background = false;
+    mpi::communicator ours(MPI_COMM_WORLD, how);
+    works(ours);
+    std::vector<int> in(3000, 1);
+    std::vector<int> out(3000);
+    const mpi::selection early("reduce/chain+early");
+    ours.expect(early, reduce_call(in.data(), out.data(), 3000));
+    refuse("a negative count", [&] { ours.run(early, reduce_call(in.data(), out.data(), -1)); }, {"count -1"});
+    const std::uint64_t before = ours.begun_early();
+    if (me == 0)
+        while (ours.begun_early() == before) ours.progress();
+    ours.run(early, reduce_call(in.data(), out.data(), 7));
+    if (me == 0 && out[6] != ranks) fail("a reduction after a refused one is wrong");
+    works(ours);
+}
+
+void check_settings() {
+    for (const char* variable : {"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE", "RUBATO_BACKGROUND_INTERVAL"}) {
+        const bool core = variable == std::string("RUBATO_BACKGROUND_CORE");
+        setenv(variable, core ? "9999" : "maybe", 1);
+        refuse(variable, [] { mpi::communicator(MPI_COMM_WORLD); }, {core ? "9999" : "maybe"});
+        unsetenv(variable);
+    }
+    const auto with = [](const std::function<void(player::settings&)>& change) {
+        mpi::settings how;
+        change(how.agreed);
+        return [how] { mpi::communicator(MPI_COMM_WORLD, how); };
+    };
+    refuse("an exchange every 0 calls", with([](auto& s) { s.exchange_every = 0; }), {"every 0"});
+    refuse("no such predictor", with([](auto& s) { s.predictor = "oracle"; }), {"oracle"});
+    refuse("a long predictor", with([](auto& s) { s.predictor = std::string(200, 'x'); }), {"too long"});
+    if (ranks == 1) return;
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm both = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, me == 0 ? 0 : 1, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, me == 0 ? 1 : 0, 0, &both);
+    refuse("an inter-communicator", [both] { mpi::communicator{both}; }, {"inter-communicator"});
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+/// Each call that needs the thread is refused, and the others work.
+void check_missing_core() {
+    setenv("RUBATO_BACKGROUND_CORE", "1023", 1);
+    mpi::communicator ours(MPI_COMM_WORLD);
+    const int x = 1;
+    int sum = 0;
+    for (int i = 0; i < 3; ++i) {
+        refuse("a core that is not there", [&] { works(ours); }, {"core 1023", "may not use it"});
+        ours.reduce("reduce/binomial", &x, &sum, 1, MPI_INT, MPI_SUM, 0);
+        if (me == 0 && sum != ranks) fail("a reduction without the thread is wrong");
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    try {
+        if (argc > 1) {
+            check_missing_core();
+        } else {
+            check_settings();
+            check_edges();
+            check_order_of_calls();
+            check_refused_name();
+            check_broken_promises();
+            mpi::communicator ours(MPI_COMM_WORLD);
+            works(ours);
+        }
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+    if (me == 0) fmt::print("{} ranks: {} wrong calls are refused\n", ranks, checked);
+    MPI_Finalize();
+    return 0;
+}
