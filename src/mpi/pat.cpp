@@ -100,10 +100,12 @@ int user_frees(MPI_Comm comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// Whether it is a communicator at all. One that was freed makes MPI call the world's error handler, which may end the
-/// program, so it is set aside meanwhile.
-bool is_valid(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) return false;
+/// Throws unless it is an intra-communicator. One that was freed makes MPI call the world's error handler, which may
+/// end the program, so it is set aside meanwhile.
+void check_communicator(MPI_Comm comm) {
+    const misuse none(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
+    // Open MPI takes what was freed for valid, and crashes; but the way by its Fortran number leads nowhere.
+    if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
     const MPI_Comm both[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
     MPI_Errhandler users[2];
     for (int i = 0; i < 2; ++i) {
@@ -116,17 +118,22 @@ bool is_valid(MPI_Comm comm) {
         check(MPI_Comm_set_errhandler(both[i], users[i]), "MPI_Comm_set_errhandler");
         check(MPI_Errhandler_free(&users[i]), "MPI_Errhandler_free");
     }
-    return code == MPI_SUCCESS;
+    if (code != MPI_SUCCESS) throw none;
+    if (inter != 0)
+        throw misuse(MPI_ERR_COMM, "an inter-communicator", "PAT works within one group",
+                     "call MPI's own collectives on it");
 }
 
 communicator& prepared(program_state& p, MPI_Comm comm) {
     const auto found = p.find(comm);
     if (found != p.communicators.end()) return found->ours;
-    if (!is_valid(comm))
-        throw misuse(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
+    check_communicator(comm);
     p.communicators.push_back({comm, communicator(comm)});
     check(MPI_Comm_set_attr(comm, p.keyval, nullptr), "MPI_Comm_set_attr");
-    return p.communicators.back().ours;
+    program_state::known& k = p.communicators.back();
+    k.computing = p.computing;  // first used in the middle of a computation
+    if (k.computing) k.ours.processing_start();
+    return k.ours;
 }
 
 /// Counts and displacements are those of a v-form, significant at the root alone.
