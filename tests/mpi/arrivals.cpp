@@ -248,6 +248,23 @@ void check_nothing_left() {
     if (undelivered != 0) fail(fmt::format("{} messages were not received", undelivered));
 }
 
+/// Without a thread, announcements are heard in calls: if nobody took them, they would wait in MPI's memory.
+void check_nothing_piles_up(int ranks) {
+    mpi::settings how;
+    how.background = false;
+    mpi::communicator ours(MPI_COMM_WORLD, how);
+    int x = 0;
+    const auto waiting = [] {
+        long n = rubato::testing::count_mpi().messages;
+        MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        return n;
+    };
+    for (int i = 0; i < 100; ++i) {
+        ours.bcast("bcast/linear+early", &x, 1, MPI_INT, 0);
+        if (waiting() > 4L * ranks) fail(fmt::format("{} messages wait after {} calls", waiting(), i + 1));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -271,6 +288,8 @@ int main(int argc, char** argv) {
     try {
         random_program program(seed, me, ranks);
         program.run(cases / 2, sum);
+        check_nothing_left();
+        check_nothing_piles_up(ranks);
         check_nothing_left();
         const std::int64_t before = memory_in_use();
         program.run(cases / 2, sum);

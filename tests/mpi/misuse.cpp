@@ -82,7 +82,7 @@ void check_broken_promises() {
         check_broken_promise("another root", early, sum, early,
                              reduce_call(in.data(), out.data(), 5000, MPI_SUM, ranks - 1));
         check_broken_promise("another count", early, sum, early, reduce_call(in.data(), out.data(), 4999));
-        check_broken_promise("another operator", early, sum, early, reduce_call(in.data(), out.data(), 5000, MPI_MAX));
+        check_broken_promise("another operator", early, sum, early, reduce_call(in.data(), out.data(), 5000, MPI_PROD));
         check_broken_promise("another datatype", early, sum, early, floats);
     }
     // Known to the root alone: its own chunk is as named, another rank's is larger. It has begun before it is called.
