@@ -102,7 +102,7 @@ private:
     static player::settings settings() {
         player::settings s;
         s.exchange_every = 2;
-        s.exchange_from = 0;
+        s.from_bytes = 0;
         return s;
     }
 
