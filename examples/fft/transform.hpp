@@ -53,8 +53,8 @@ public:
 
 private:
     std::size_t parts_;
-    std::size_t length_;  // of a part
-    int threads_;
+    std::size_t length_;            // of a part
+    [[maybe_unused]] int threads_;  // without OpenMP there is one
     signal twiddles_;
     plan butterflies_;
 };
