@@ -101,28 +101,38 @@ settings::settings(const options& o, const place& p)
         delays.push_back(rubato::parse_arrivals(o.pattern, p.ranks, i)[static_cast<std::size_t>(p.me)]);
 }
 
-/// Algorithms take turns, a block of iterations each, so that what else the machine does hits all alike.
+/// Iterations `begin` to `end` of one algorithm.
+void run_block(fft::application& app, const settings& s, const place& p, std::int64_t begin, std::int64_t end,
+               outcome& r) {
+    fft::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+    for (std::int64_t i = begin; i < end; ++i) {
+        const bool checked = i == 0 || i + 1 == s.iterations;
+        if (checked) app.forget();
+        const auto start = std::chrono::steady_clock::now();
+        r.visits.push_back(app.iterate(s.delays[static_cast<std::size_t>(i)]));
+        r.total += std::chrono::steady_clock::now() - start;
+        const double error = checked && p.me == 0 ? app.error() : 0;
+        if (std::isnan(error) || error > r.error) r.error = error;
+    }
+}
+
+/// Algorithms take turns, a block of iterations each, so that what else the machine does hits all alike; another one
+/// begins each time, so that none always follows the same. A first round makes connections and is not measured.
 std::vector<outcome> run_all(const options& o, const settings& s, const place& p) {
     fft::use_threads(s.threads);
     fft::application app(static_cast<std::size_t>(s.floats / 2), s.threads, s.seed, MPI_COMM_WORLD);
     for (const std::string& id : o.gathers) app.use(o.scatter, id);  // an unknown one is found before it starts
     std::vector<outcome> all(o.gathers.size());
-    for (std::int64_t begin = 0; begin < s.iterations; begin += s.block) {
-        const std::int64_t end = std::min(begin + s.block, s.iterations);
-        for (std::size_t a = 0; a < all.size(); ++a) {
+    const auto round = [&](std::int64_t begin) {
+        for (std::size_t turn = 0; turn < all.size(); ++turn) {
+            const std::size_t a = (turn + static_cast<std::size_t>(begin / s.block)) % all.size();
             app.use(o.scatter, o.gathers[a]);
-            fft::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
-            for (std::int64_t i = begin; i < end; ++i) {
-                const bool checked = i == 0 || i + 1 == s.iterations;
-                if (checked) app.forget();
-                const auto start = std::chrono::steady_clock::now();
-                all[a].visits.push_back(app.iterate(s.delays[static_cast<std::size_t>(i)]));
-                all[a].total += std::chrono::steady_clock::now() - start;
-                const double error = checked && p.me == 0 ? app.error() : 0;
-                if (std::isnan(error) || error > all[a].error) all[a].error = error;
-            }
+            run_block(app, s, p, begin, std::min(begin + s.block, s.iterations), all[a]);
         }
-    }
+    };
+    round(0);
+    for (outcome& r : all) r = {.error = r.error};
+    for (std::int64_t begin = 0; begin < s.iterations; begin += s.block) round(begin);
     return all;
 }
 

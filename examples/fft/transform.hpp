@@ -1,9 +1,9 @@
 // A transform cut into independent ones by decimation in frequency, with FFTW for what remains.
 //
 // Let n = parts * m, and e(x) = exp(-2 pi i x). With the outputs taken in the order k = parts * q + r,
-//   X[parts * q + r] = sum over j < m of  e(j q / m) * y_r[j],   y_r[j] = e(j r / n) * sum over s < parts of e(s r /
-//   parts) x[j + s m]
-// so for each r the y_r are transformed alone. The inner sum is the butterfly of radix `parts`, the factor before it
+//   X[parts * q + r] = sum over j < m of e(j q / m) y_r[j],
+//   y_r[j] = e(j r / n) * sum over s < parts of e(s r / parts) x[j + s m],
+// so each y_r is transformed alone. The inner sum is the butterfly of radix `parts`, the factor before it
 // the twiddle factor. Parts that are no power of two need nothing special, they must only divide n.
 #pragma once
 

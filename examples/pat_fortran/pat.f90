@@ -1,5 +1,5 @@
-! The PAT calls of librubato_mpi for Fortran 2003. Functions return MPI's error code, as in C. Handles are the integers of
-! "use mpi" (of "use mpi_f08": comm%MPI_VAL); buffers are c_loc(variable), of a variable that is a target.
+! The PAT calls of librubato_mpi for Fortran 2003. Functions return MPI's error code, as in C. Handles are the integers
+! of "use mpi" (of "use mpi_f08": comm%MPI_VAL); buffers are c_loc(variable), of a variable that is a target.
 module pat
     use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_loc, c_null_char, c_null_ptr, c_ptr
     implicit none

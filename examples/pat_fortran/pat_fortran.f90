@@ -59,7 +59,7 @@ program pat_fortran
     end do
     call check(pat_finalize(), 'PAT_Finalize')
 
-    if (me == 0) print '(i0, a, i0, a, i0, a)', iterations, ' iterations on ', ranks, ' ranks, ', wrong, ' wrong numbers'
+    if (me == 0) print '(3(i0, a))', iterations, ' iterations on ', ranks, ' ranks, ', wrong, ' wrong numbers'
     call MPI_Bcast(wrong, 1, MPI_INTEGER, 0, MPI_COMM_WORLD, code)
     call MPI_Finalize(code)
     if (wrong > 0) stop 1
