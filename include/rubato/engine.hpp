@@ -82,6 +82,8 @@ public:
     /// Returns when all is done. The rank must have arrived.
     void wait();
     bool done() const { return remaining_ == 0; }
+    /// Steps that have not ended.
+    std::size_t remaining() const { return remaining_; }
 
 private:
     static constexpr std::size_t send_window = 16;  // messages under way at once

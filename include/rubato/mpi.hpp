@@ -2,7 +2,10 @@
 #pragma once
 
 #include "rubato/algorithm.hpp"
-#include "rubato/plan_cache.hpp"
+#include "rubato/background.hpp"
+#include "rubato/clock.hpp"
+#include "rubato/history.hpp"
+#include "rubato/player.hpp"
 
 #include <mpi.h>
 
@@ -26,15 +29,18 @@ private:
 
 /// Which algorithm, and how. Must be the same on all ranks of a call.
 struct selection {
+    /// Left to Rubato.
+    selection() = default;
     /// Throws if there is no such id.
     selection(const char* id) : use(&find_algorithm(id)) {}
     selection(const std::string& id) : use(&find_algorithm(id)) {}
     selection(std::string_view id) : use(&find_algorithm(id)) {}
     selection(const algorithm& a) : use(&a) {}
 
-    const algorithm* use;
-    std::uint32_t segments = 1;
+    const algorithm* use = nullptr;
+    std::uint32_t segments = 1;  ///< 0: left to Rubato
     std::vector<std::int32_t> radix{};
+    /// For algorithms that use them; empty: those that ranks have agreed on, once they have.
     std::vector<time_ns> arrivals{};
     time_ns round_time{};  ///< see problem
 };
@@ -65,15 +71,39 @@ struct call {
 /// The MPI library's own collective for the same call. Throws if a count does not fit in MPI's int.
 RUBATO_API void run_native(MPI_Comm comm, const call& c);
 
-/// Rubato on one communicator: a private communicator, plans already made, scratch memory. Not for several threads at
-/// once; several of these may be used by several threads if MPI allows it. Counts are 64 bits wide. Making one and
-/// destroying it are collective; destroy it before MPI_Finalize. The members throw `error`. A call that is refused for
-/// its arguments leaves it usable; after a failed message it is not, and other ranks may hang, as with a failed MPI
-/// call.
+/// How a communicator works. Where ranks must agree, rank 0's values count.
+struct settings {
+    player::settings agreed{};                       ///< how plans are kept, arrivals exchanged and predicted
+    std::size_t most_early = std::size_t{64} << 20;  ///< bytes kept for a rank that has not arrived
+    bool background = true;                          ///< let the process's background thread work for it
+    own_clock clock = own_time;                      ///< of this rank
+};
+
+/// The background thread of this process, started when a communicator first needs it. Its settings come from
+/// RUBATO_BACKGROUND_INTERVAL (100us), RUBATO_BACKGROUND_CORE (none); RUBATO_BACKGROUND=off switches it off.
+RUBATO_API background& background_thread();
+
+/// A call without its buffers and handles.
+struct outline {
+    intent what{};
+    layout sizes{};
+};
+
+class persistent_call;
+
+/// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
+/// share, a record of who came when. Not for several threads at once; several of these may be used by several threads
+/// if MPI allows it. Counts are 64 bits wide. Making one and destroying it are collective; destroy it before
+/// MPI_Finalize. The members throw `error`. A call that is refused for its arguments leaves it usable; after a failed
+/// message it is not, and other ranks may hang, as with a failed MPI call.
+///
+/// Algorithms whose id ends in "+early" begin before this rank calls them, in the background thread, if the rank has
+/// named them (expect) or another one that has arrived has announced them. That needs MPI_THREAD_MULTIPLE; with less,
+/// they go on in calls of any member, progress() for one.
 class RUBATO_API communicator {
 public:
-    /// Collective over `user`, which must not be an inter-communicator. Arrivals are rounded as rank 0 says.
-    explicit communicator(MPI_Comm user, plan_cache::settings plans = {});
+    /// Collective over `user`, which must not be an inter-communicator.
+    explicit communicator(MPI_Comm user, settings how = {});
     ~communicator();
     communicator(communicator&&) noexcept;
     communicator& operator=(communicator&&) noexcept;
@@ -82,6 +112,32 @@ public:
     int size() const;
     /// How often a plan was found instead of made, and what plans take.
     plan_cache::statistics plans() const;
+    /// When this rank came and left, on the common clock. Not while another thread uses the communicator.
+    const history& calls() const;
+    const common_clock& clock() const;
+    /// How many collectives had begun here when the rank arrived.
+    std::uint64_t begun_early() const;
+    /// The arrivals by which the last collective was planned; empty if by none.
+    std::vector<time_ns> planned_by() const;
+
+    /// Collective: clocks drift apart, so measure again now and then.
+    void synchronise();
+
+    /// The next collective on this communicator will be this one, on this rank. It may begin at once; the buffers are
+    /// looked at when it is called. Another call then is an error, and ends the use of the communicator.
+    void expect(const outline& what);
+    void expect(const selection& how, const call& c) { expect(outline_of(how, c)); }
+    outline outline_of(const selection& how, const call& c) const;
+    /// Does what can be done now, where there is no background thread.
+    void progress();
+    /// The rank computes until its next collective: it has begun, has done a fraction of it (above 0, below 1), has
+    /// ended. From the fraction the others learn when it will come.
+    void processing_start();
+    void edge(double fraction);
+    void processing_end();
+
+    /// A call to be made again and again, with the same buffers. The communicator must outlive it.
+    persistent_call prepare(const selection& how, const call& c);
 
     void run(const selection& how, const call& c);
 
@@ -113,8 +169,29 @@ public:
                    void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
 
 private:
+    friend class persistent_call;
     class state;
     std::unique_ptr<state> state_;
+};
+
+/// See communicator::prepare. One call at a time is under way on a communicator.
+class RUBATO_API persistent_call {
+public:
+    /// It will be the next one, and may begin; its buffers are not touched before start.
+    void expect();
+    void start();
+    /// Whether it has ended; in any case does what can be done.
+    bool test();
+    void wait();
+
+private:
+    friend class communicator;
+    persistent_call(communicator::state& where, const selection& how, const call& c)
+        : where_(&where), how_(how), call_(c) {}
+
+    communicator::state* where_;
+    selection how_;
+    call call_;
 };
 
 }  // namespace rubato::mpi

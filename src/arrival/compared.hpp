@@ -25,10 +25,11 @@ inline time_ns divided(wide t, wide divisor) {
     return limited(doubled % (2 * divisor) < 0 ? quotient - 1 : quotient);
 }
 
+/// 0 of none.
 inline time_ns mean(const ring<time_ns>& times) {
     wide sum = 0;
     for (std::size_t i = 0; i < times.size(); ++i) sum += times[i].count();
-    return divided(sum, static_cast<wide>(times.size()));
+    return times.size() == 0 ? time_ns{} : divided(sum, static_cast<wide>(times.size()));
 }
 
 /// Knows how far off it was. Kinds of predictors say what they predict.

@@ -43,6 +43,7 @@ pattern_predictor::pattern_predictor(std::string_view text, std::int32_t ranks, 
     for (std::vector<time_ns>& line : lines) count_from_earliest(line);
     for (std::size_t r = 0; r < observed_.size(); ++r) {
         std::vector<time_ns> column;
+        column.reserve(lines.size());
         for (const std::vector<time_ns>& line : lines) column.push_back(line[r]);
         ranks_.push_back(std::make_unique<given>(std::move(column), ahead));
     }

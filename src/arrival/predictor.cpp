@@ -83,7 +83,7 @@ private:
             y += recent_[x].count();
             xy += static_cast<wide>(x) * recent_[x].count();
         }
-        if (n == 1) return limited(y);
+        if (n < 2) return limited(y);
         const wide x = n * (n - 1) / 2;
         const wide spread = n * n * (n * n - 1) / 12;  // n sum(x^2) - sum(x)^2
         const wide slope = n * xy - x * y;             // the line's, times spread

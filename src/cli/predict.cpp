@@ -239,6 +239,7 @@ void predict(const options& o) {
     std::vector<std::string> chosen = o.predictors;
     if (chosen.empty()) chosen.assign(predictors_to_try().begin(), predictors_to_try().end());
     std::vector<row> rows;
+    rows.reserve(chosen.size());
     for (const std::string& text : chosen) rows.push_back(evaluate(s, text));
     write_out(o.json ? as_json(o, s, rows) : as_text(o, s, rows));
 }

@@ -1,5 +1,7 @@
 #include "buffers.hpp"
 
+#include "rubato/player.hpp"
+
 #include <fmt/format.h>
 
 namespace rubato::mpi {
@@ -146,42 +148,88 @@ buffers::side buffers::output_of(const call& c, int me, int ranks) {
                      t.wide_output ? ranks : 1);
 }
 
+buffers::sides buffers::sides_of(const call& c, int me, int ranks) {
+    if (c.what == collective::barrier) return {};
+    sides s;
+    if (in_place(c, me) && spreads(c.what)) {  // a scatter's root keeps its chunk where it is
+        s.in = input_of(c, me, ranks);
+        s.out = s.in.own_chunk(me);
+    } else if (in_place(c, me)) {
+        s.out = output_of(c, me, ranks);
+        const collective_traits& t = traits(c.what);
+        s.in = t.wide_output && !t.wide_input ? s.out.own_chunk(me) : s.out;
+        if (t.reduces && t.wide_input) s.in.wide = ranks;
+    } else {
+        s.in = input_of(c, me, ranks);
+        s.out = output_of(c, me, ranks);
+    }
+    // A side that this rank does not use has chunks as large as the other's.
+    if (!s.in.used) s.in.count = s.out.count, s.in.type = s.out.type;
+    if (!s.out.used) s.out.count = s.in.count, s.out.type = s.in.type;
+    return s;
+}
+
+std::int64_t chunk_bytes(const call& c, int me, int ranks) {
+    const buffers::sides s = buffers::sides_of(c, me, ranks);
+    for (const buffers::side& one : {s.out, s.in})
+        if (one.used && one.each.counts.empty()) return one.count * one.type.size;
+    return c.what == collective::barrier ? 0 : intent::unknown;
+}
+
+std::int64_t chunk_bytes_on(const call& c, int other, int me, int ranks) {
+    const buffers::sides s = buffers::sides_of(c, me, ranks);
+    if (!traits(c.what).rooted) return intent::unknown;
+    for (const buffers::side& one : {s.in, s.out})
+        if (!one.each.counts.empty()) return one.each.counts[static_cast<std::size_t>(other)] * one.type.size;
+    return intent::unknown;
+}
+
+layout layout_before(const call& c, int me, int ranks) {
+    const buffers::sides s = buffers::sides_of(c, me, ranks);
+    return traits(c.what).reduces ? layout::uniform(s.in.count) : layout{s.in.in_bytes(true), s.out.in_bytes(true)};
+}
+
 void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
     memory_ = {};
     layout_ = {};
     unit_ = {};
     staged_output_ = {};
     if (c.what == collective::barrier) return;
-
+    const auto [in, out] = sides_of(c, me, ranks);
     const bool coincide = in_place(c, me);
-    side in;
-    side out;
-    if (coincide && spreads(c.what)) {  // a scatter's root keeps its chunk where it is
-        in = input_of(c, me, ranks);
-        out = in.own_chunk(me);
-    } else if (coincide) {
-        out = output_of(c, me, ranks);
-        const collective_traits& t = traits(c.what);
-        in = t.wide_output && !t.wide_input ? out.own_chunk(me) : out;
-        if (t.reduces && t.wide_input) in.wide = ranks;
-    } else {
-        in = input_of(c, me, ranks);
-        out = output_of(c, me, ranks);
-    }
-    // A side that this rank does not use has chunks as large as the other's.
-    if (!in.used) in.count = out.count, in.type = out.type;
-    if (!out.used) out.count = in.count, out.type = in.type;
-
     const bool copy_input = coincide && !safe_in_place;
     if (traits(c.what).reduces)
         bind_combined(in, out, copy_input, comm);
     else
         bind_moved(in, out, copy_input, comm);
     if (coincide && spreads(c.what)) staged_output_.used = false;  // it is part of what the user sends
+    bind_scratch(p);
+}
 
+void buffers::bind_scratch(const plan& p) {
     const std::int64_t units = layout_.scratch_units(p.steps());
     if (units > 0) memory_.scratch = scratch_.reserve(unit_, units);
     memory_.scratch_stride = unit_.extent;
+}
+
+void buffers::bind_early(const layout& sizes, const type_info& unit, const plan& p) {
+    memory_ = {};
+    layout_ = sizes;
+    unit_ = unit;
+    staged_output_ = {};
+    bind_scratch(p);
+}
+
+void buffers::bind_after(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
+    const layout before = layout_;
+    const std::int64_t size = unit_.size;
+    bind(c, p, me, ranks, safe_in_place, comm);
+    const auto differ = [](const chunk_table& a, const chunk_table& b) {
+        return a.units != b.units || a.counts != b.counts;
+    };
+    if (unit_.size != size || differ(before.input, layout_.input) || differ(before.output, layout_.output))
+        throw error("a call with other sizes than were named or announced", "its messages are already under way",
+                    "pass the same sizes on all ranks, and those that were named");
 }
 
 void buffers::bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm) {

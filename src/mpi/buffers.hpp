@@ -39,10 +39,21 @@ bool in_place(const call& c, int me);
 /// How far, in chunks, the output lies from the input then (see safe_in_place).
 std::int64_t in_place_shift(const call& c, int me);
 
+/// The bytes of a chunk; where chunks differ, of this rank's, if it knows.
+std::int64_t chunk_bytes(const call& c, int me, int ranks);
+/// Where chunks differ: the bytes of another rank's, if this rank knows.
+std::int64_t chunk_bytes_on(const call& c, int other, int me, int ranks);
+/// How large the call's blocks are, before its buffers may be looked at.
+layout layout_before(const call& c, int me, int ranks);
+
 class buffers {
 public:
     /// Where the schedule's blocks are for this call. `safe_in_place` tells whether input and output may coincide.
     void bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm);
+    /// Only scratch, before the call is made.
+    void bind_early(const layout& sizes, const type_info& unit, const plan& p);
+    /// The rest, when it is made; scratch keeps what is in it. Throws if sizes have changed.
+    void bind_after(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm);
     /// Gives the user what was received elsewhere.
     void finish(MPI_Comm comm);
     void leak();
@@ -51,7 +62,6 @@ public:
     const layout& sizes() const { return layout_; }
     const type_info& unit() const { return unit_; }
 
-private:
     /// One of the user's buffers, as far as this rank uses it.
     struct side {
         const void* address = nullptr;
@@ -65,10 +75,18 @@ private:
         chunk_table in_bytes(bool packed) const;
     };
 
+    struct sides {
+        side in;
+        side out;
+    };
+    static sides sides_of(const call& c, int me, int ranks);
+
+private:
     static side used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
                           std::int32_t wide);
     static side input_of(const call& c, int me, int ranks);
     static side output_of(const call& c, int me, int ranks);
+    void bind_scratch(const plan& p);
     void bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm);
     void bind_moved(const side& in, const side& out, bool copy_input, MPI_Comm comm);
 

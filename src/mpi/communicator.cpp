@@ -1,30 +1,21 @@
-#include "buffers.hpp"
-#include "mpi_transport.hpp"
+#include "mpi_stage.hpp"
+#include "process.hpp"
 #include "rubato/mpi.hpp"
+#include "synchronise.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace rubato::mpi {
 namespace {
 
-constexpr int version = 2;  // of what ranks must agree on: plans, tags, announcements
-
-/// x*x = x, so that counting a contribution twice does no harm.
-bool is_idempotent(MPI_Op op) {
-    const std::array ops{MPI_MIN, MPI_MAX, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_MINLOC, MPI_MAXLOC};
-    return std::ranges::find(ops, op) != ops.end();
-}
-
-bool commutes(MPI_Op op) {
-    int yes = 0;
-    check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
-    return yes != 0;
-}
+constexpr int version = 3;  // of what ranks must agree on: plans, tags, announcements
 
 int tag_upper_bound() {
     void* value = nullptr;
@@ -62,14 +53,30 @@ private:
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
+int rank_in(MPI_Comm comm) {
+    int r = 0;
+    check(MPI_Comm_rank(comm, &r), "MPI_Comm_rank");
+    return r;
+}
+
+int size_of(MPI_Comm comm) {
+    int n = 0;
+    check(MPI_Comm_size(comm, &n), "MPI_Comm_size");
+    return n;
+}
+
 }  // namespace
 
 class communicator::state {
 public:
-    state(MPI_Comm user, plan_cache::settings how)
-        : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
-        check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
-        check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
+    state(MPI_Comm user, settings how)
+        : comm_(user),
+          rank_(rank_in(comm_.get())),
+          size_(size_of(comm_.get())),
+          tags_(tag_upper_bound()),
+          clock_(std::move(how.clock)),
+          stage_(comm_.get(), rank_, size_, tags_, how.most_early),
+          wants_background_(how.background) {
         // The lowest and the highest version, in one go.
         std::array<int, 2> versions{version, -version};
         check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
@@ -77,72 +84,192 @@ public:
             throw error("different versions of rubato in one program",
                         fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
                         "run the same version on all hosts");
-        // Plans must be equal on all ranks, so they are rounded as rank 0 says.
-        std::int64_t quantum = how.quantum.count();
-        check(MPI_Bcast(&quantum, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        how.quantum = time_ns(quantum);
-        plans_.emplace(rubato::rank(rank_), how);
+        agree_on(how.agreed);
+        synchronise();
+        std::int64_t epoch = clock_.now().count();
+        check(MPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        player_.emplace(rubato::rank(rank_), size_, stage_, how.agreed,
+                        [this, epoch] { return clock_.now() - time_ns(epoch); });
     }
+    ~state() {
+        stop_watching();
+        if (!player_ || player_->broken() || is_finalized()) return;
+        try {
+            player_->close(true);
+            stage_.drain();
+        } catch (const std::exception& e) {
+            fmt::print(stderr, "rubato: while freeing a communicator: {}\n", e.what());
+        }
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
     int rank() const { return rank_; }
     int size() const { return size_; }
-    plan_cache::statistics plans() const { return plans_->counted(); }
+    plan_cache::statistics plans() {
+        const std::lock_guard lock(mutex_);
+        return player_->plans().counted();
+    }
+    const history& calls() const { return history_; }
+    const common_clock& clock() const { return clock_; }
+    std::uint64_t begun_early() {
+        const std::lock_guard lock(mutex_);
+        return player_->begun_early();
+    }
+    std::vector<time_ns> planned_by() {
+        const std::lock_guard lock(mutex_);
+        return {player_->planned_by().begin(), player_->planned_by().end()};
+    }
 
-    void run(const selection& how, const call& c) {
-        if (broken_)
-            throw error("this communicator cannot be used any more", "a collective on it has failed", "make a new one");
-        // Counted even if this rank refuses the call, so that what others sent for it is not taken for the next one.
-        const std::uint64_t operation = operation_++;
-        const std::shared_ptr<plan_cache::entry> found = find_plan(how, c);
-        plan_cache::entry& r = *found;
-        if (in_place(c, rank_) && !r.safe_in_place)
-            r.safe_in_place = safe_in_place(r.steps.steps(), in_place_shift(c, rank_) * r.steps.steps().parts);
-        buffers_.bind(c, r.steps, rank_, size_, r.safe_in_place.value_or(true), comm_.get());
-        transport_.bind(buffers_.unit(), c.op, operation);
-        try {
-            execution_.start(r.steps, buffers_.sizes(), buffers_.where(), transport_);
-            execution_.wait();
-            buffers_.finish(comm_.get());
-        } catch (...) {
-            broken_ = true;
-            transport_.abandon();
-            buffers_.leak();
-            throw;
-        }
+    void synchronise() {
+        const std::lock_guard lock(mutex_);
+        mpi::synchronise(comm_.get(), tags_.beside(1), clock_);
+    }
+
+    outline outline_of(const selection& how, const call& c) const {
+        return {intent_of(c, how, rank_, size_), layout_before(c, rank_, size_)};
+    }
+    void expect(const outline& o) {
+        const std::lock_guard lock(mutex_);
+        player_->expect(o.what);
+        if (!o.what.use->early) return;
+        stage_.name(o.sizes);
+        watch();
+        background_wake();
+    }
+
+    void start(const selection& how, const call& c, const void* site) {
+        const std::lock_guard lock(mutex_);
+        arrive(how, c, site);
+        if (player_->progress(false)) left();
+    }
+    bool test() {
+        const std::lock_guard lock(mutex_);
+        if (under_way_ && player_->progress(false)) left();
+        return !under_way_;
+    }
+    void wait() {
+        const std::lock_guard lock(mutex_);
+        if (under_way_ && player_->progress(true)) left();
+    }
+    void run(const selection& how, const call& c, const void* site) {
+        const std::lock_guard lock(mutex_);
+        arrive(how, c, site);
+        player_->progress(true);
+        left();
+    }
+    void progress() {
+        const std::lock_guard lock(mutex_);
+        (void)player_->poll();
+    }
+
+    void processing_start() {
+        const std::lock_guard lock(mutex_);
+        computing_since_ = now();
+    }
+    void edge(double fraction) {
+        const std::lock_guard lock(mutex_);
+        if (!computing_since_)
+            throw error("an edge outside of a computation", "it tells how much of the computation is done",
+                        "say first when it starts");
+        player_->edge(rubato::edge(*computing_since_, now(), fraction).value);
+        watch();
+        background_wake();
+    }
+    void processing_end() {
+        const std::lock_guard lock(mutex_);
+        if (!computing_since_)
+            throw error("the end of a computation that was not started", "nothing is being measured",
+                        "say first when it starts");
+        computing_since_.reset();
     }
 
 private:
-    std::shared_ptr<plan_cache::entry> find_plan(const selection& how, const call& c) {
-        problem p;
-        p.what = c.what;
-        p.ranks = size_;
-        if (traits(c.what).rooted) p.root = rubato::rank(c.root);
-        p.segments = how.segments;
-        p.radix = how.radix;
-        if (how.use->arrival_aware) {
-            p.arrivals = how.arrivals;
-            p.round_time = how.round_time;
-        }
-        if (traits(c.what).reduces) {
-            if (c.op == MPI_OP_NULL)
-                throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
-            p.commutative = commutes(c.op);
-            p.idempotent = is_idempotent(c.op);
-        }
-        return plans_->get(*how.use, p);
+    time_ns now() const { return player_->now(); }
+
+    void agree_on(player::settings& how) {
+        constexpr std::size_t longest = 128;
+        struct {
+            std::int64_t numbers[3];
+            char predictor[longest];
+        } said{};
+        if (how.predictor.size() >= longest)
+            throw error(fmt::format("predictor '{}'", how.predictor), "its text is too long",
+                        fmt::format("use fewer than {} characters", longest));
+        said.numbers[0] = how.plans.quantum.count();
+        said.numbers[1] = how.exchange_every;
+        said.numbers[2] = how.exchange_from;
+        how.predictor.copy(said.predictor, how.predictor.size());
+        check(MPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        check(MPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+        how.plans.quantum = time_ns(said.numbers[0]);
+        how.exchange_every = static_cast<std::int32_t>(said.numbers[1]);
+        how.exchange_from = said.numbers[2];
+        how.predictor = said.predictor;
+        (void)make_predictor(how.predictor);
+        if (how.exchange_every < 1)
+            throw error(fmt::format("an exchange every {} calls", how.exchange_every), "it takes place now and then",
+                        "give 1 or more");
     }
 
+    void arrive(const selection& how, const call& c, const void* site) {
+        arrival_ = clock_.now();
+        site_ = site;
+        intent what;
+        try {
+            what = intent_of(c, how, rank_, size_);
+        } catch (...) {
+            // Counted even so, that what others send for it is not taken for the next one.
+            player_->skip();
+            throw;
+        }
+        kind_ = what.kind();
+        player_->arrive(what, &c);
+        under_way_ = true;
+        if (what.use->early) watch();
+    }
+    void left() {
+        under_way_ = false;
+        history_.record(kind_, arrival_, clock_.now(), site_);
+    }
+
+    /// Lets the background thread look after this communicator from now on.
+    void watch() {
+        if (watched_ || !wants_background_) return;
+        wants_background_ = may_use_background(rank_ == 0);
+        if (!wants_background_) return;
+        watched_ = watch_until_finalize([this] {
+            const std::unique_lock lock(mutex_, std::try_to_lock);
+            return lock ? player_->poll() : activity::listening;
+        });
+    }
+    void background_wake() {
+        if (watched_) background_thread().wake();
+    }
+    void stop_watching() {
+        if (watched_) stop_watch(*watched_);
+        watched_.reset();
+    }
+
+    std::mutex mutex_{};
     private_communicator comm_;
-    int rank_ = 0;
-    int size_ = 1;
-    mpi_transport transport_;
-    buffers buffers_{};
-    execution execution_{};
-    std::uint64_t operation_ = 0;
-    bool broken_ = false;
-    std::optional<plan_cache> plans_{};
+    int rank_;
+    int size_;
+    tag_layout tags_;
+    common_clock clock_;
+    mpi_stage stage_;
+    std::optional<player> player_{};
+    history history_{};
+    bool wants_background_;
+    std::optional<watch_id> watched_{};
+    std::optional<time_ns> computing_since_{};
+    operation kind_{};  // of the call under way
+    time_ns arrival_{};
+    const void* site_ = nullptr;
+    bool under_way_ = false;
 };
 
-communicator::communicator(MPI_Comm user, plan_cache::settings how) : state_(std::make_unique<state>(user, how)) {}
+communicator::communicator(MPI_Comm user, settings how) : state_(std::make_unique<state>(user, std::move(how))) {}
 communicator::~communicator() = default;
 communicator::communicator(communicator&&) noexcept = default;
 communicator& communicator::operator=(communicator&&) noexcept = default;
@@ -150,7 +277,24 @@ communicator& communicator::operator=(communicator&&) noexcept = default;
 int communicator::rank() const { return state_->rank(); }
 int communicator::size() const { return state_->size(); }
 plan_cache::statistics communicator::plans() const { return state_->plans(); }
-void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
+const history& communicator::calls() const { return state_->calls(); }
+const common_clock& communicator::clock() const { return state_->clock(); }
+std::uint64_t communicator::begun_early() const { return state_->begun_early(); }
+std::vector<time_ns> communicator::planned_by() const { return state_->planned_by(); }
+void communicator::synchronise() { state_->synchronise(); }
+void communicator::expect(const outline& what) { state_->expect(what); }
+outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }
+void communicator::progress() { state_->progress(); }
+void communicator::processing_start() { state_->processing_start(); }
+void communicator::edge(double fraction) { state_->edge(fraction); }
+void communicator::processing_end() { state_->processing_end(); }
+void communicator::run(const selection& how, const call& c) { state_->run(how, c, __builtin_return_address(0)); }
+
+persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
+void persistent_call::expect() { where_->expect(where_->outline_of(how_, call_)); }
+void persistent_call::start() { where_->start(how_, call_, __builtin_return_address(0)); }
+bool persistent_call::test() { return where_->test(); }
+void persistent_call::wait() { where_->wait(); }
 
 void communicator::barrier(const selection& how) { run(how, {collective::barrier}); }
 

@@ -11,7 +11,7 @@ tag_layout::tag_layout(int upper_bound) {
     const int bits = static_cast<int>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
     const int message_bits = std::min(15, bits / 2);
     messages_ = 1U << message_bits;
-    operations_ = std::uint64_t{1} << (bits - message_bits);
+    operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // what is left is beside them
 }
 
 void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
@@ -39,6 +39,7 @@ void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t
     post(step, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
         check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
     });
+    ++sent_to_[static_cast<std::size_t>(to.value)];
 }
 
 void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
@@ -58,8 +59,11 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
         for (int i = 0; i < done; ++i) check(statuses_[static_cast<std::size_t>(i)].MPI_ERROR, "a message");
     check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
-    for (int i = 0; i < done; ++i)
-        completed.push_back(messages_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])].step);
+    for (int i = 0; i < done; ++i) {
+        const under_way& m = messages_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
+        completed.push_back(m.step);
+        received_ += m.receives;
+    }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (requests_[i] == MPI_REQUEST_NULL) continue;
@@ -80,6 +84,24 @@ void mpi_transport::abandon() noexcept {
             MPI_Request_free(&requests_[i]);
         }
     }
+    requests_.clear();
+    messages_.clear();
+}
+
+void mpi_transport::cancel_receives() {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (!messages_[i].receives) continue;
+        MPI_Status status{};
+        int cancelled = 0;
+        check(MPI_Cancel(&requests_[i]), "MPI_Cancel");
+        check(MPI_Wait(&requests_[i], &status), "MPI_Wait");
+        check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
+        received_ += cancelled == 0;
+    }
+}
+
+void mpi_transport::wait_for_sends() {
+    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     requests_.clear();
     messages_.clear();
 }

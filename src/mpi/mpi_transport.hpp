@@ -19,7 +19,8 @@ public:
         return static_cast<int>(operation % operations_) * static_cast<int>(messages_);
     }
     int tag(int first, std::uint32_t message) const { return first + static_cast<int>(message % messages_); }
-    std::uint64_t operations() const { return operations_; }
+    /// Tags of no operation.
+    int beside(int which) const { return static_cast<int>(operations_) * static_cast<int>(messages_) + which; }
 
 private:
     std::uint64_t operations_;
@@ -28,12 +29,19 @@ private:
 
 class mpi_transport final : public transport {
 public:
-    mpi_transport(MPI_Comm comm, tag_layout tags) : comm_(comm), tags_(tags) {}
+    mpi_transport(MPI_Comm comm, tag_layout tags, int ranks)
+        : comm_(comm), tags_(tags), sent_to_(static_cast<std::size_t>(ranks)) {}
 
     /// For the next operation: what a unit is, how units are combined, which tags to use.
     void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon() noexcept;
+    /// The messages that will never be asked for: nothing is received any more, and what was sent has left.
+    void cancel_receives();
+    void wait_for_sends();
+    /// Messages to each rank, and from all of them.
+    const std::vector<std::int64_t>& sent_to() const { return sent_to_; }
+    std::int64_t received() const { return received_; }
 
     void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
     void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
@@ -58,6 +66,8 @@ private:
     std::vector<under_way> messages_{};  // of each request
     std::vector<int> indices_{};
     std::vector<MPI_Status> statuses_{};
+    std::vector<std::int64_t> sent_to_;
+    std::int64_t received_ = 0;
 };
 
 }  // namespace rubato::mpi

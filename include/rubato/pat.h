@@ -1,0 +1,69 @@
+/* Arrival-aware collectives for programs in C, after Proficz 2020: the program tells how far its computation is, and
+ * those who come early do not wait for those who come late.
+ *
+ *     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+ *     PAT_Init();
+ *     PAT_UseAlg("gather/sorted_linear_sync+early");
+ *     for (...) {
+ *         PAT_ProcessingStart();
+ *         ...                       half of the computation
+ *         PAT_Edge(0.5);
+ *         ...                       the other half
+ *         PAT_ProcessingEnd();
+ *         PAT_Gather(...);          as MPI_Gather
+ *     }
+ *     PAT_Finalize();
+ *
+ * All functions return MPI_SUCCESS or an MPI error code, and say on stderr what is wrong and what to do. They are for
+ * one thread at a time. The collectives may be called on any intra-communicator by all its ranks, as MPI's; the first
+ * call on a communicator prepares it. */
+#ifndef RUBATO_PAT_H
+#define RUBATO_PAT_H
+
+#include <mpi.h>
+
+#define RUBATO_PAT_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Collective over MPI_COMM_WORLD, after MPI_Init and before MPI_Finalize. With less than MPI_THREAD_MULTIPLE nothing
+ * advances while the program computes. Communicators are given back when they are freed, or by PAT_Finalize. */
+RUBATO_PAT_API int PAT_Init(void);
+RUBATO_PAT_API int PAT_Finalize(void);
+
+/* The algorithm of one collective from now on, on all ranks alike: an id of `rubato algorithms`, or the name that
+ * Proficz 2020 gives it ("gather/BSLS"). NULL: all are left to Rubato, as at the beginning. */
+RUBATO_PAT_API int PAT_UseAlg(const char* id);
+
+/* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. By PAT_Edge the
+ * ranks of the communicator that was used last learn when this one will come to its next collective there. If all ranks
+ * call it, that very collective is planned by it; else by how late ranks were before. */
+RUBATO_PAT_API int PAT_ProcessingStart(void);
+RUBATO_PAT_API int PAT_Edge(double fraction);
+RUBATO_PAT_API int PAT_ProcessingEnd(void);
+
+/* A promise: the first collective after each PAT_ProcessingEnd is the same as after the one before, with the same
+ * communicator, algorithm, root and sizes. Then it is known at PAT_ProcessingStart and may begin there. Without it,
+ * those who arrive announce it to the others. Breaking the promise is an error and ends the use of the communicator. */
+RUBATO_PAT_API int PAT_Repeat(int yes);
+
+RUBATO_PAT_API int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                               MPI_Datatype recvtype, int root, MPI_Comm comm);
+RUBATO_PAT_API int PAT_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                              MPI_Datatype recvtype, int root, MPI_Comm comm);
+RUBATO_PAT_API int PAT_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                              MPI_Comm comm);
+RUBATO_PAT_API int PAT_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
+RUBATO_PAT_API int PAT_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                                void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+RUBATO_PAT_API int PAT_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                               const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                               MPI_Comm comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,184 @@
+// One rank's side of the collectives on one communicator: it numbers them, agrees with the others on who will be late,
+// and begins what was named or announced before the rank arrives. It knows nothing of MPI; a stage gives it memory and
+// messages.
+//
+// All ranks must use the same plan, so a plan follows from what is equal on all of them: the intent of the call, and
+// what they have exchanged.
+//
+// - An exchange gathers one number from every rank: when it arrived, or expects to arrive, at some invocation. Those of
+//   invocations up to k - 2 are used for the plan of invocation k, all of them; a rank waits for one that is missing.
+//   Later ones are not used, even if they are there.
+// - Whether invocation k exchanges follows from its intent and from how often the operation was called.
+// - If in the last exchange that counts every rank had said beforehand when it would come (edge), every invocation
+//   exchanges, before it is planned, and is planned by its own exchange: a rank contributes when it says so or, if it
+//   does not, when it arrives.
+//
+// That a rank begins before it arrives changes nothing for the others: the messages are the same.
+#pragma once
+
+#include "rubato/background.hpp"
+#include "rubato/engine.hpp"
+#include "rubato/history.hpp"
+#include "rubato/plan_cache.hpp"
+#include "rubato/predictor.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+
+namespace rubato {
+
+/// An invocation as it is known before the rank's buffers are.
+struct RUBATO_API intent {
+    const algorithm* use = nullptr;
+    problem what{};          ///< no arrivals: plan by those agreed on
+    std::int64_t bytes = 0;  ///< of a chunk; if chunks differ, of this rank's, or unknown
+    std::int32_t type = -1;  ///< number of a predefined datatype, for combining early
+    std::int32_t op = -1;    ///< number of a predefined operator
+
+    static constexpr std::int64_t unknown = -1;
+
+    /// Calls of the same kind; equal on all ranks.
+    operation kind() const;
+};
+
+/// Where a player's operations run. Errors are thrown.
+class stage {
+public:
+    virtual ~stage() = default;
+
+    /// Memory and messages for operation `number` before the rank has arrived. False if that cannot be: too large, or
+    /// its operator is not known here.
+    virtual bool prepare_early(const intent& what, const plan& p, std::uint64_t number) = 0;
+    /// The rank is there; `call` is what it gave to player::arrive. `entry` may keep what was found out about the plan.
+    /// `begun`: after prepare_early.
+    virtual void prepare(const void* call, plan_cache::entry& entry, std::uint64_t number, bool begun) = 0;
+    virtual const layout& sizes() const = 0;
+    virtual const memory& where() const = 0;
+    virtual transport& messages() = 0;
+    /// Gives the rank its result.
+    virtual void finish() = 0;
+    /// After a failure: the rank's buffers are not written any more.
+    virtual void abandon() noexcept = 0;
+
+    /// Gathers a number from every rank; called in the same order by all.
+    virtual void exchange(std::int64_t mine) = 0;
+    /// The oldest exchange that was not asked for yet; false if it is not complete. With `wait`, it is.
+    virtual bool exchanged(std::vector<std::int64_t>& all, bool wait) = 0;
+
+    /// `told` is what another rank hears, which may already have gone on.
+    virtual void tell(rank to, std::vector<std::int64_t> told) = 0;
+    virtual bool hear(std::vector<std::int64_t>& told) = 0;
+    /// Of a chunk whose size differs from rank to rank: how large it is on `other`, for telling it.
+    virtual std::int64_t bytes_on(rank other) const = 0;
+};
+
+class RUBATO_API player {
+public:
+    struct settings {
+        plan_cache::settings plans{};
+        std::string predictor = "average:window=5";
+        std::int32_t exchange_every = 8;                     ///< invocations of an operation
+        std::int64_t exchange_from = std::int64_t{4} << 10;  ///< bytes; smaller operations are not worth it
+    };
+    /// `now` tells the time that all ranks share. Settings must be equal on all ranks.
+    player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now);
+
+    /// The next invocation will be this one; it may begin before the rank arrives. A promise: another one is an error,
+    /// and the player cannot be used any more.
+    void expect(const intent& what);
+    /// The rank will arrive at the next invocation at that time.
+    void edge(time_ns arrival);
+    /// The rank is there. Throws if the call is refused; the invocation counts even so.
+    void arrive(const intent& what, const void* call);
+    /// Does what can be done now, or with `wait` all; true if the rank has no invocation under way.
+    bool progress(bool wait);
+    /// The same for a rank that has not arrived: listens, begins, goes on.
+    activity poll();
+    /// Counts an invocation that this rank could not make sense of.
+    void skip();
+    /// The rank will not come any more: contributes what others may wait for. False if exchanges are still under way;
+    /// with `wait`, they are complete. What was begun and will never end is the stage's to clear away.
+    bool close(bool wait);
+
+    time_ns now() const { return now_(); }
+    std::uint64_t number() const { return number_; }
+    bool broken() const { return broken_; }
+    /// Whether something that is begun has not ended.
+    bool under_way() const { return begun_ || arrived_; }
+    bool waits_for_arrival() const { return begun_ && !arrived_; }
+    /// How many invocations were begun before the rank arrived.
+    std::uint64_t begun_early() const { return begun_early_; }
+    const plan_cache& plans() const { return plans_; }
+    /// The arrivals by which the invocation under way, or the last one, was planned; empty if by none.
+    std::span<const time_ns> planned_by() const { return planned_by_; }
+
+private:
+    struct record {
+        std::optional<pattern_predictor> predict{};  // once something was exchanged
+        std::uint64_t calls = 0;
+    };
+    struct gathering {
+        std::uint64_t number;
+        record* of = nullptr;  // not known before the rank arrives
+        bool complete = false;
+        std::vector<std::int64_t> values{};
+    };
+
+    record& record_of(const intent& what);
+    void start_exchange(time_ns arrival, bool announced);
+    bool complete_until(std::uint64_t number, bool wait);
+    void apply(const gathering& g);
+    bool agree(bool wait);
+    void contribute();
+    problem planned(const intent& what);
+    bool begin(bool wait);
+    bool begin_early();
+    void tell_peers(const schedule& s);
+    void listen();
+    void forget();
+    void fail() noexcept;
+
+    rank me_;
+    std::int32_t ranks_;
+    stage& stage_;
+    settings how_;
+    std::function<time_ns()> now_;
+    plan_cache plans_;
+    execution execution_{};
+    std::shared_ptr<plan_cache::entry> plan_{};
+
+    std::uint64_t number_ = 0;  // of the next invocation, or of the one under way
+    std::optional<intent> next_{};
+    const void* call_ = nullptr;
+    record* record_ = nullptr;  // of the invocation that has arrived
+    time_ns arrival_{};
+    bool named_ = false;  // by this rank
+    bool begun_ = false;  // its messages are under way
+    bool arrived_ = false;
+    bool refused_ = false;  // cannot begin before the rank arrives
+    bool broken_ = false;
+    bool closing_ = false;
+    std::string why_ = "a collective on it has failed";
+    bool listening_ = false;
+    std::uint64_t begun_early_ = 0;
+    std::vector<time_ns> planned_by_{};
+
+    struct before {
+        bool operator()(const operation& a, const operation& b) const {
+            return std::tie(a.what, a.root, a.size_class) < std::tie(b.what, b.root, b.size_class);
+        }
+    };
+    std::map<operation, record, before> records_{};
+    std::deque<gathering> exchanges_{};        // in the order of their numbers
+    bool edge_mode_ = false;                   // every invocation exchanges before it is planned
+    bool contributed_ = false;                 // to the exchange of number_
+    std::optional<time_ns> edge_{};            // when the rank says that it will come
+    std::map<std::uint64_t, intent> ahead_{};  // announced, but not next yet
+};
+
+}  // namespace rubato

@@ -1,0 +1,97 @@
+#include "rubato/background.hpp"
+
+#include <fmt/format.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <algorithm>
+
+namespace rubato {
+namespace {
+
+void stay_on(std::thread& t, int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (core >= 0 && core < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(core), &set);
+    if (pthread_setaffinity_np(t.native_handle(), sizeof set, &set) != 0)
+        throw error(fmt::format("core {} for the background thread", core), "this process may not use it",
+                    "name a core that it may use ('taskset -p' tells), or none");
+}
+
+}  // namespace
+
+background::~background() {
+    {
+        const std::lock_guard lock(mutex_);
+        ending_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+background::ticket background::watch(watcher w) {
+    const std::lock_guard lock(looking_);
+    if (!thread_.joinable()) {
+        thread_ = std::thread([this] { run(); });
+        if (how_.core) stay_on(thread_, *how_.core);
+    }
+    watchers_.push_back(std::move(w));
+    wake();
+    return std::prev(watchers_.end());
+}
+
+void background::leave(ticket t) {
+    const std::lock_guard lock(looking_);
+    watchers_.erase(t);
+}
+
+void background::wake() {
+    {
+        const std::lock_guard lock(mutex_);
+        awake_ = true;
+    }
+    changed_.notify_all();
+}
+
+time_ns background::processor_time() {
+    const std::lock_guard lock(looking_);
+    clockid_t clock{};
+    timespec t{};
+    if (!thread_.joinable() || pthread_getcpuclockid(thread_.native_handle(), &clock) != 0 ||
+        clock_gettime(clock, &t) != 0)
+        return {};
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+std::uint64_t background::looks() {
+    const std::lock_guard lock(looking_);
+    return looks_;
+}
+
+void background::run() {
+    pthread_setname_np(pthread_self(), "rubato");
+    prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
+    time_ns pause = how_.interval;
+    for (;;) {
+        activity seen = activity::nothing;
+        {
+            const std::lock_guard lock(looking_);
+            for (const watcher& w : watchers_) seen = std::max(seen, w());
+            ++looks_;
+        }
+        pause = seen == activity::moving ? how_.interval : std::min(2 * pause, how_.longest);
+        std::unique_lock lock(mutex_);
+        const auto called = [this] { return ending_ || awake_; };
+        if (seen == activity::nothing)
+            changed_.wait(lock, called);
+        else
+            changed_.wait_for(lock, pause, called);
+        if (ending_) return;
+        if (awake_) pause = how_.interval;
+        awake_ = false;
+    }
+}
+
+}  // namespace rubato

@@ -1,0 +1,338 @@
+#include "rubato/player.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rubato {
+namespace {
+
+/// What is exchanged: a time, whether it was said beforehand, and the last bits of the invocation's number, by which
+/// everybody sees that all speak of the same one.
+constexpr int number_bits = 8;
+
+std::int64_t packed(time_ns t, bool said_before, std::uint64_t number) {
+    const auto low = static_cast<std::int64_t>(number & ((1U << number_bits) - 1));
+    return (t.count() << (number_bits + 1)) | (static_cast<std::int64_t>(said_before) << number_bits) | low;
+}
+time_ns time_in(std::int64_t v) { return time_ns(v >> (number_bits + 1)); }
+bool said_before(std::int64_t v) { return ((v >> number_bits) & 1) != 0; }
+bool speaks_of(std::int64_t v, std::uint64_t number) { return ((v ^ static_cast<std::int64_t>(number)) & 255) == 0; }
+
+/// How one rank tells another of an invocation.
+std::vector<std::int64_t> written(std::uint64_t number, const intent& i, std::int64_t bytes) {
+    std::vector<std::int64_t> text{static_cast<std::int64_t>(number),
+                                   i.use - algorithms().data(),
+                                   static_cast<std::int64_t>(i.what.what),
+                                   i.what.root.value,
+                                   i.what.segments,
+                                   i.what.commutative,
+                                   i.what.idempotent,
+                                   i.what.round_time.count(),
+                                   bytes,
+                                   i.type,
+                                   i.op,
+                                   static_cast<std::int64_t>(i.what.radix.size())};
+    text.insert(text.end(), i.what.radix.begin(), i.what.radix.end());
+    for (const time_ns t : i.what.arrivals) text.push_back(t.count());
+    return text;
+}
+
+std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::int32_t ranks) {
+    constexpr std::size_t head = 12;
+    intent i;
+    i.use = &algorithms()[static_cast<std::size_t>(text[1])];
+    i.what.what = static_cast<collective>(text[2]);
+    i.what.ranks = ranks;
+    i.what.root = rank(static_cast<std::int32_t>(text[3]));
+    i.what.segments = static_cast<std::uint32_t>(text[4]);
+    i.what.commutative = text[5] != 0;
+    i.what.idempotent = text[6] != 0;
+    i.what.round_time = time_ns(text[7]);
+    i.bytes = text[8];
+    i.type = static_cast<std::int32_t>(text[9]);
+    i.op = static_cast<std::int32_t>(text[10]);
+    const auto radix = static_cast<std::size_t>(text[11]);
+    for (const std::int64_t k : text.subspan(head, radix)) i.what.radix.push_back(static_cast<std::int32_t>(k));
+    for (const std::int64_t t : text.subspan(head + radix)) i.what.arrivals.emplace_back(t);
+    return {static_cast<std::uint64_t>(text[0]), i};
+}
+
+/// Whether what was named or announced is what is called.
+bool same(const intent& a, const intent& b) {
+    return a.use == b.use && a.what == b.what &&
+           (a.bytes == b.bytes || a.bytes == intent::unknown || b.bytes == intent::unknown);
+}
+
+}  // namespace
+
+player::player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now)
+    : me_(me), ranks_(ranks), stage_(s), how_(std::move(how)), now_(std::move(now)), plans_(me, how_.plans) {}
+
+operation intent::kind() const { return operation_of(what.what, what.root, traits(what.what).irregular ? 0 : bytes); }
+
+player::record& player::record_of(const intent& what) { return records_[what.kind()]; }
+
+void player::start_exchange(time_ns arrival, bool announced) {
+    exchanges_.push_back({number_});
+    contributed_ = true;
+    stage_.exchange(packed(arrival, announced, number_));
+}
+
+/// Whether the exchanges of invocations up to `number` are complete.
+bool player::complete_until(std::uint64_t number, bool wait) {
+    for (gathering& g : exchanges_) {
+        if (g.number > number) break;
+        if (!g.complete) g.complete = stage_.exchanged(g.values, wait);
+        if (!g.complete) return false;
+        for (const std::int64_t v : g.values)
+            if (!speaks_of(v, g.number)) {
+                fail();
+                throw error("ranks have called different collectives",
+                            fmt::format("one of them exchanges arrivals of another invocation than {}", g.number),
+                            "call the same collectives in the same order on all ranks");
+            }
+    }
+    return true;
+}
+
+void player::apply(const gathering& g) {
+    edge_mode_ = std::ranges::all_of(g.values, said_before);
+    std::vector<time_ns> arrivals;
+    for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
+    if (!g.of->predict) g.of->predict.emplace(how_.predictor, ranks_);
+    g.of->predict->observe(arrivals);
+}
+
+/// Whether all is known by which this invocation is planned.
+bool player::agree(bool wait) {
+    if (number_ >= 2) {
+        if (!complete_until(number_ - 2, wait)) return false;
+        while (!exchanges_.empty() && exchanges_.front().number + 2 <= number_) {
+            apply(exchanges_.front());
+            exchanges_.pop_front();
+        }
+    }
+    if (!edge_mode_) return true;
+    if (!contributed_) {
+        if (edge_)
+            start_exchange(*edge_, true);
+        else if (arrived_)
+            start_exchange(arrival_, false);
+        else
+            return false;
+    }
+    return complete_until(number_, wait);
+}
+
+/// The rank has arrived, and it is agreed how: takes part in the exchange of this invocation, if there is one.
+void player::contribute() {
+    const bool worth = traits(next_->what.what).irregular || next_->bytes >= how_.exchange_from;
+    const std::uint64_t calls = record_->calls++;
+    const bool due = calls < 2 || calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
+    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth && due)
+        start_exchange(arrival_, edge_.has_value());
+    if (contributed_) exchanges_.back().of = record_;
+}
+
+problem player::planned(const intent& what) {
+    problem p = what.what;
+    planned_by_.clear();
+    if (!what.use->arrival_aware) {
+        p.arrivals.clear();
+        return p;
+    }
+    if (p.arrivals.empty() && (!what.use->has(need::round_time) || p.round_time > time_ns{})) {
+        if (edge_mode_)
+            for (const std::int64_t v : exchanges_.back().values) p.arrivals.push_back(time_in(v));
+        else if (const record& r = record_of(what); r.predict)
+            (void)r.predict->next(p.arrivals);
+    }
+    planned_by_ = p.arrivals;
+    return p;
+}
+
+/// The rank has arrived; false if it must wait for an exchange before it can begin.
+bool player::begin(bool wait) {
+    if (!agree(wait)) return false;
+    contribute();
+    plan_ = plans_.get(*next_->use, planned(*next_));
+    stage_.prepare(call_, *plan_, number_, false);
+    begun_ = true;
+    execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages());
+    tell_peers(plan_->steps.steps());
+    return true;
+}
+
+bool player::begin_early() {
+    if (refused_ || !agree(false)) return false;
+    // What is wrong with it the rank is told when it arrives.
+    try {
+        plan_ = plans_.get(*next_->use, planned(*next_));
+        refused_ = !stage_.prepare_early(*next_, plan_->steps, number_);
+        if (refused_) return false;
+        begun_ = true;
+        ++begun_early_;
+        execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages(), false);
+    } catch (const error&) {
+        if (begun_) throw;
+        refused_ = true;
+        return false;
+    }
+    tell_peers(plan_->steps.steps());
+    return true;
+}
+
+/// Those who have not arrived may begin, too. Ranks that were to come before this one are there already, or soon.
+void player::tell_peers(const schedule& s) {
+    if (!next_->use->early || named_) return;
+    std::vector<std::int32_t> peers;
+    for (const step& t : s.steps)
+        if (t.is_message()) peers.push_back(t.peer);
+    std::ranges::sort(peers);
+    const auto last = std::ranges::unique(peers).begin();
+    const auto arrival = [&](std::int32_t r) { return planned_by_[static_cast<std::size_t>(r)]; };
+    for (auto p = peers.begin(); p != last; ++p) {
+        if (!planned_by_.empty() && arrival(*p) < arrival(me_.value)) continue;
+        const bool differs = traits(next_->what.what).irregular;
+        stage_.tell(rank(*p), written(number_, *next_, differs ? stage_.bytes_on(rank(*p)) : next_->bytes));
+    }
+}
+
+void player::listen() {
+    std::vector<std::int64_t> told;
+    while (stage_.hear(told)) {
+        const auto [number, what] = read(told, ranks_);
+        if (number < number_ || (number == number_ && (next_ || arrived_))) continue;
+        if (number == number_)
+            next_ = what;
+        else
+            ahead_.emplace(number, what);
+    }
+}
+
+void player::expect(const intent& what) {
+    if (broken_ || arrived_)
+        throw error("cannot expect a collective now", broken_ ? why_ : "one is still under way",
+                    "expect it when the one before has ended");
+    if (begun_ && !same(*next_, what))
+        throw error(fmt::format("{} is expected where {} was announced by another rank", what.use->id, next_->use->id),
+                    "all ranks call the same collective", "check the order of the calls");
+    named_ = true;
+    if (begun_) return;
+    next_ = what;
+    refused_ = false;
+}
+
+void player::edge(time_ns arrival) {
+    if (arrived_ || broken_) return;
+    edge_ = arrival;
+    (void)agree(false);
+}
+
+void player::arrive(const intent& what, const void* call) {
+    if (broken_) throw error("this communicator cannot be used any more", why_, "make a new one");
+    if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
+    arrival_ = now_();
+    arrived_ = true;
+    call_ = call;
+    listening_ |= what.use->early;
+    record_ = &record_of(what);
+    if ((begun_ || named_) && !same(*next_, what)) {
+        fail();
+        throw error(fmt::format("{} is called where {} was {}", what.use->id, next_->use->id,
+                                named_ ? "named" : "announced by another rank"),
+                    "its messages are already under way", "call what was named, on all ranks alike");
+    }
+    const bool early = begun_;
+    next_ = what;
+    if (!early) return;
+    try {
+        contribute();
+        stage_.prepare(call, *plan_, number_, true);
+        execution_.arrive(stage_.where().input, stage_.where().output);
+    } catch (...) {
+        fail();
+        throw;
+    }
+}
+
+bool player::progress(bool wait) {
+    if (!arrived_) return true;
+    try {
+        if (!begun_ && !begin(wait)) return false;
+        if (wait)
+            execution_.wait();
+        else if (!execution_.progress())
+            return false;
+        stage_.finish();
+    } catch (...) {
+        if (begun_)
+            fail();
+        else if (!broken_)
+            forget();  // refused: there is nothing under way
+        throw;
+    }
+    forget();
+    return true;
+}
+
+/// Goes on to the next invocation.
+void player::forget() {
+    ++number_;
+    next_.reset();
+    call_ = nullptr;
+    named_ = begun_ = arrived_ = refused_ = contributed_ = false;
+    edge_.reset();
+    const auto now_known = ahead_.find(number_);
+    if (now_known != ahead_.end()) next_ = now_known->second;
+    ahead_.erase(ahead_.begin(), ahead_.upper_bound(number_));
+}
+
+/// Nothing can be done on this communicator any more.
+void player::fail() noexcept {
+    if (!broken_ && begun_) stage_.abandon();
+    broken_ = true;
+}
+
+activity player::poll() {
+    if (broken_ || closing_) return activity::nothing;
+    try {
+        if (arrived_) return progress(false) ? activity::moving : activity::listening;
+        if (listening_) listen();
+        const std::size_t exchanging = exchanges_.size();
+        if (exchanging > 0 || edge_) (void)agree(false);
+        bool moved = exchanges_.size() != exchanging;
+        if (next_ && next_->use->early && !begun_) moved |= begin_early();
+        if (begun_) {
+            const std::size_t left = execution_.remaining();
+            execution_.progress();
+            moved |= execution_.remaining() != left;
+        }
+        if (moved) return activity::moving;
+        return listening_ || next_ || !exchanges_.empty() ? activity::listening : activity::nothing;
+    } catch (const std::exception& e) {
+        // The rank is told when it comes.
+        fail();
+        why_ = e.what();
+        return activity::nothing;
+    }
+}
+
+void player::skip() {
+    if (broken_) return;
+    if (begun_) return fail();
+    arrival_ = now_();
+    arrived_ = true;
+    if (edge_mode_) (void)agree(true);
+    forget();
+}
+
+bool player::close(bool wait) {
+    if (broken_) return true;
+    if (!closing_) arrival_ = now_();
+    closing_ = arrived_ = true;
+    return agree(wait) && complete_until(number_, wait);
+}
+
+}  // namespace rubato

@@ -1,0 +1,45 @@
+// What Rubato uses when nobody says. By size alone, as MPI libraries do: what is best for given arrivals on a given
+// network is another question. Below 64 KiB latency counts, above it the links; segments of 16 KiB keep a pipeline
+// full.
+#include "choice.hpp"
+
+#include <algorithm>
+
+namespace rubato::mpi {
+namespace {
+
+constexpr std::int64_t large = std::int64_t{64} << 10;
+constexpr std::int64_t segment = std::int64_t{16} << 10;
+constexpr std::int64_t most_segments = 4096;
+
+std::string_view id_for(collective what, std::int64_t bytes) {
+    const bool many = bytes >= large;
+    switch (what) {
+        case collective::barrier: return "barrier/dissemination";
+        case collective::bcast: return many ? "bcast/chain+early" : "bcast/binomial+early";
+        case collective::reduce: return many ? "reduce/chain+early" : "reduce/binomial+early";
+        case collective::allreduce: return many ? "allreduce/rabenseifner" : "allreduce/recursive_doubling";
+        case collective::scatter: return "scatter/sorted_linear+early";
+        case collective::gather: return "gather/sorted_linear_sync+early";
+        case collective::allgather: return many ? "allgather/ring" : "allgather/bruck";
+        case collective::alltoall: return many ? "alltoall/pairwise" : "alltoall/bruck";
+        case collective::reduce_scatter_block: return "reduce_scatter_block/halving";
+        case collective::scan: return "scan/recursive_doubling";
+        case collective::exscan: return "exscan/recursive_doubling";
+        case collective::scatterv: return "scatterv/sorted_linear+early";
+        case collective::gatherv: return "gatherv/sorted_linear_sync+early";
+        case collective::allgatherv: return "allgatherv/ring";
+        case collective::alltoallv: return "alltoallv/pairwise";
+    }
+    throw error("a collective of no kind", "there is no algorithm for it", "name one of 'rubato algorithms'");
+}
+
+}  // namespace
+
+std::uint32_t default_segments(const algorithm& a, std::int64_t bytes) {
+    return a.segmented ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(bytes / segment, 1, most_segments)) : 1;
+}
+
+const algorithm& default_algorithm(collective what, std::int64_t bytes) { return find_algorithm(id_for(what, bytes)); }
+
+}  // namespace rubato::mpi

@@ -1,0 +1,12 @@
+// What Rubato uses when nobody says.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+
+namespace rubato::mpi {
+
+/// `bytes` of a chunk, equal on all ranks; where chunks differ, anything.
+const algorithm& default_algorithm(collective what, std::int64_t bytes);
+std::uint32_t default_segments(const algorithm& a, std::int64_t bytes);
+
+}  // namespace rubato::mpi

@@ -1,0 +1,217 @@
+#include "mpi_stage.hpp"
+
+#include "choice.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace rubato::mpi {
+namespace {
+
+/// Datatypes and operators that mean the same on all ranks, known to each other by their places here.
+const auto& predefined_types() {
+    static const std::array types{MPI_CHAR,
+                                  MPI_SIGNED_CHAR,
+                                  MPI_UNSIGNED_CHAR,
+                                  MPI_BYTE,
+                                  MPI_WCHAR,
+                                  MPI_SHORT,
+                                  MPI_UNSIGNED_SHORT,
+                                  MPI_INT,
+                                  MPI_UNSIGNED,
+                                  MPI_LONG,
+                                  MPI_UNSIGNED_LONG,
+                                  MPI_LONG_LONG,
+                                  MPI_UNSIGNED_LONG_LONG,
+                                  MPI_FLOAT,
+                                  MPI_DOUBLE,
+                                  MPI_LONG_DOUBLE,
+                                  MPI_C_BOOL,
+                                  MPI_INT8_T,
+                                  MPI_INT16_T,
+                                  MPI_INT32_T,
+                                  MPI_INT64_T,
+                                  MPI_UINT8_T,
+                                  MPI_UINT16_T,
+                                  MPI_UINT32_T,
+                                  MPI_UINT64_T,
+                                  MPI_FLOAT_INT,
+                                  MPI_DOUBLE_INT,
+                                  MPI_LONG_INT,
+                                  MPI_2INT,
+                                  MPI_SHORT_INT,
+                                  MPI_C_FLOAT_COMPLEX,
+                                  MPI_C_DOUBLE_COMPLEX,
+                                  MPI_INTEGER,
+                                  MPI_REAL,
+                                  MPI_DOUBLE_PRECISION};
+    return types;
+}
+const auto& predefined_ops() {
+    static const std::array ops{MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+                                MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
+    return ops;
+}
+
+template <class List, class Handle>
+std::int32_t place(const List& list, Handle h) {
+    const auto found = std::ranges::find(list, h);
+    return found == list.end() ? -1 : static_cast<std::int32_t>(found - list.begin());
+}
+
+/// x*x = x, so that counting a contribution twice does no harm.
+bool is_idempotent(MPI_Op op) {
+    const std::array ops{MPI_MIN, MPI_MAX, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_MINLOC, MPI_MAXLOC};
+    return std::ranges::find(ops, op) != ops.end();
+}
+
+bool commutes(MPI_Op op) {
+    int yes = 0;
+    check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
+    return yes != 0;
+}
+
+}  // namespace
+
+intent intent_of(const call& c, const selection& how, int me, int ranks) {
+    intent i;
+    i.bytes = chunk_bytes(c, me, ranks);
+    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, i.bytes);
+    i.what.what = c.what;
+    i.what.ranks = ranks;
+    if (traits(c.what).rooted) i.what.root = rubato::rank(c.root);
+    i.what.segments = how.segments != 0 ? how.segments : default_segments(*i.use, i.bytes);
+    i.what.radix = how.radix;
+    if (i.use->arrival_aware) {
+        i.what.arrivals = how.arrivals;
+        i.what.round_time = how.round_time;
+    }
+    if (traits(c.what).reduces) {
+        if (c.op == MPI_OP_NULL)
+            throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
+        i.what.commutative = commutes(c.op);
+        i.what.idempotent = is_idempotent(c.op);
+        i.type = place(predefined_types(), c.recv_type);
+        i.op = place(predefined_ops(), c.op);
+    }
+    return i;
+}
+
+mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::size_t most_early)
+    : comm_(comm),
+      me_(me),
+      ranks_(ranks),
+      tell_tag_(tags.beside(0)),
+      most_early_(most_early),
+      transport_(comm, tags, ranks),
+      told_to_(static_cast<std::size_t>(ranks)) {}
+
+bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
+    const bool reduces = traits(what.what.what).reduces;
+    if (reduces && (what.type < 0 || what.op < 0)) return false;
+    if (!named_ && what.bytes == intent::unknown) return false;
+    const type_info unit = reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)]) : type_info{};
+    const layout sizes = named_ ? *named_ : layout::uniform(what.bytes / unit.size);
+    const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
+    if (needed > most_early_) return false;
+    buffers_.bind_early(sizes, unit, p);
+    transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)] : MPI_OP_NULL, number);
+    return true;
+}
+
+void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
+    const call& c = *static_cast<const call*>(given);
+    call_ = &c;
+    const schedule& s = entry.steps.steps();
+    if (in_place(c, me_) && !entry.safe_in_place)
+        entry.safe_in_place = safe_in_place(s, in_place_shift(c, me_) * s.parts);
+    if (begun) return buffers_.bind_after(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
+    buffers_.bind(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
+    transport_.bind(buffers_.unit(), c.op, number);
+}
+
+void mpi_stage::finish() {
+    buffers_.finish(comm_);
+    call_ = nullptr;
+    named_.reset();
+}
+
+void mpi_stage::abandon() noexcept {
+    transport_.abandon();
+    buffers_.leak();
+}
+
+void mpi_stage::exchange(std::int64_t mine) {
+    posted& e = exchanges_.emplace_back();
+    e.mine = mine;
+    e.data.resize(static_cast<std::size_t>(ranks_));
+    check(MPI_Iallgather(&e.mine, 1, MPI_INT64_T, e.data.data(), 1, MPI_INT64_T, comm_, &e.request), "MPI_Iallgather");
+}
+
+bool mpi_stage::exchanged(std::vector<std::int64_t>& all, bool wait) {
+    posted& e = exchanges_.front();
+    int done = 1;
+    if (wait)
+        check(MPI_Wait(&e.request, MPI_STATUS_IGNORE), "MPI_Wait");
+    else
+        check(MPI_Test(&e.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done == 0) return false;
+    all = std::move(e.data);
+    exchanges_.pop_front();
+    return true;
+}
+
+void mpi_stage::tell(rank to, std::vector<std::int64_t> told) {
+    while (!told_.empty()) {
+        int done = 0;
+        check(MPI_Test(&told_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done == 0) break;
+        told_.pop_front();
+    }
+    posted& t = told_.emplace_back();
+    t.data = std::move(told);
+    check(
+        MPI_Isend(t.data.data(), static_cast<int>(t.data.size()), MPI_INT64_T, to.value, tell_tag_, comm_, &t.request),
+        "MPI_Isend");
+    ++told_to_[static_cast<std::size_t>(to.value)];
+}
+
+bool mpi_stage::hear(std::vector<std::int64_t>& told) {
+    int there = 0;
+    MPI_Status status{};
+    check(MPI_Iprobe(MPI_ANY_SOURCE, tell_tag_, comm_, &there, &status), "MPI_Iprobe");
+    if (there == 0) return false;
+    int n = 0;
+    check(MPI_Get_count(&status, MPI_INT64_T, &n), "MPI_Get_count");
+    told.resize(static_cast<std::size_t>(n));
+    check(MPI_Recv(told.data(), n, MPI_INT64_T, status.MPI_SOURCE, tell_tag_, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    ++heard_;
+    return true;
+}
+
+std::int64_t mpi_stage::bytes_on(rank other) const {
+    return call_ != nullptr ? chunk_bytes_on(*call_, other.value, me_, ranks_) : intent::unknown;
+}
+
+void mpi_stage::drain() {
+    transport_.cancel_receives();
+    std::vector<std::int64_t> sent = transport_.sent_to();
+    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += told_to_[r];
+    std::int64_t expected = 0;
+    check(MPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
+    std::vector<std::byte> dropped;
+    for (std::int64_t got = transport_.received() + heard_; got < expected; ++got) {
+        MPI_Status status{};
+        int n = 0;
+        check(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &status), "MPI_Probe");
+        check(MPI_Get_count(&status, MPI_BYTE, &n), "MPI_Get_count");
+        dropped.resize(static_cast<std::size_t>(std::max(n, 1)));
+        check(MPI_Recv(dropped.data(), n, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    }
+    transport_.wait_for_sends();
+    for (posted& t : told_) check(MPI_Wait(&t.request, MPI_STATUS_IGNORE), "MPI_Wait");
+    told_.clear();
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,60 @@
+// A player's stage on a private MPI communicator: messages, exchanges, announcements, and the call's buffers.
+#pragma once
+
+#include "buffers.hpp"
+#include "mpi_transport.hpp"
+#include "rubato/player.hpp"
+
+#include <deque>
+
+namespace rubato::mpi {
+
+/// What is known of a call before it is made; only what MPI calls significant on this rank is looked at.
+intent intent_of(const call& c, const selection& how, int me, int ranks);
+
+class mpi_stage final : public stage {
+public:
+    /// `most_early`: bytes of scratch for an operation whose rank has not arrived.
+    mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::size_t most_early);
+
+    /// The sizes of an operation that is expected, for prepare_early; until it has ended.
+    void name(layout sizes) { named_ = std::move(sizes); }
+    /// Collective: receives what was sent here and never will be asked for.
+    void drain();
+
+    bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override;
+    void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override;
+    const layout& sizes() const override { return buffers_.sizes(); }
+    const memory& where() const override { return buffers_.where(); }
+    transport& messages() override { return transport_; }
+    void finish() override;
+    void abandon() noexcept override;
+    void exchange(std::int64_t mine) override;
+    bool exchanged(std::vector<std::int64_t>& all, bool wait) override;
+    void tell(rank to, std::vector<std::int64_t> told) override;
+    bool hear(std::vector<std::int64_t>& told) override;
+    std::int64_t bytes_on(rank other) const override;
+
+private:
+    struct posted {
+        MPI_Request request = MPI_REQUEST_NULL;
+        std::vector<std::int64_t> data{};
+        std::int64_t mine = 0;
+    };
+
+    MPI_Comm comm_;
+    int me_;
+    int ranks_;
+    int tell_tag_;
+    std::size_t most_early_;
+    mpi_transport transport_;
+    buffers buffers_{};
+    std::optional<layout> named_{};
+    const call* call_ = nullptr;  // of the rank that has arrived
+    std::deque<posted> exchanges_{};
+    std::deque<posted> told_{};
+    std::vector<std::int64_t> told_to_{};  // how often each rank was told something
+    std::int64_t heard_ = 0;
+};
+
+}  // namespace rubato::mpi

@@ -1,0 +1,306 @@
+// Random programs on several communicators: ranks run ahead, come late, name what comes next or hear of it from others,
+// say when they will come or do not, and communicators are freed in between. Whatever the timing, nobody may hang, all
+// must use the same plan, and results must be right.
+//
+// One thread moves all ranks, by small steps in random order, so that a failure can be repeated by its seed.
+#include "rubato/player.hpp"
+
+#include "../support/memory_stage.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace rubato {
+namespace {
+
+using testing::memory_call;
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// A collective on one communicator, or its end.
+struct operation_to_do {
+    std::size_t on = 0;
+    bool frees = false;
+    problem what{};  // with arrivals: given by the program
+    const algorithm* use = nullptr;
+    std::int64_t units = 0;
+    bool all_say_when = false;  // they will come
+};
+
+struct group {
+    std::vector<std::int32_t> members{};  // by rank in the group
+    std::unique_ptr<testing::hall> between{};
+    std::int32_t closed = 0;
+};
+
+/// How one rank plays in one of its groups.
+struct seat {
+    std::unique_ptr<testing::memory_stage> stage{};
+    std::unique_ptr<player> plays{};
+};
+
+struct totals {
+    std::uint64_t collectives = 0;
+    std::uint64_t early = 0;
+    std::uint64_t planned = 0;  // by arrivals that were agreed on
+};
+
+class random_program {
+public:
+    random_program(std::uint64_t seed, const std::vector<const algorithm*>& choice) : random_(seed) {
+        ranks_ = 2 + draw(5);
+        make_groups();
+        make_operations(choice);
+        processes_.resize(index(ranks_));
+        for (std::int32_t r = 0; r < ranks_; ++r) {
+            process& p = processes_[index(r)];
+            p.speed = 1 + draw(8);
+            p.seats.resize(groups_.size());
+            for (std::size_t g = 0; g < groups_.size(); ++g) {
+                const auto me = std::ranges::find(groups_[g].members, r);
+                if (me == groups_[g].members.end()) continue;
+                const rank mine(static_cast<std::int32_t>(me - groups_[g].members.begin()));
+                seat& s = p.seats[g];
+                s.stage = std::make_unique<testing::memory_stage>(*groups_[g].between, mine, random_());
+                player::settings how;
+                how.exchange_every = 3;
+                how.exchange_from = 64;
+                s.plays = std::make_unique<player>(mine, groups_[g].between->ranks(), *s.stage, how,
+                                                   [this] { return time_ns(clock_); });
+            }
+            go_on(p);
+        }
+    }
+
+    /// What went wrong, or nothing.
+    std::string run(totals& sum) {
+        std::uint64_t quiet = 0;
+        while (problem_.empty() && finished_ < ranks_) {
+            const std::int32_t r = draw(ranks_);
+            const std::size_t before = moves_;
+            for (int i = 0; i < processes_[index(r)].speed; ++i) move(r);
+            quiet = moves_ == before ? quiet + 1 : 0;
+            if (quiet > 20000) problem_ = "nobody moves any more";
+        }
+        sum.collectives += collectives_;
+        sum.planned += planned_;
+        for (process& p : processes_)
+            for (seat& s : p.seats)
+                if (s.plays) sum.early += s.plays->begun_early();
+        return problem_;
+    }
+
+private:
+    struct process {
+        std::vector<seat> seats{};
+        std::size_t at = 0;  // operation
+        int computes = 0;    // steps until it arrives
+        int speed = 1;
+        bool arrived = false;
+        bool names = false;
+        bool says_when = false;
+        std::unique_ptr<memory_call> call{};
+    };
+
+    std::int32_t draw(std::int32_t n) { return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(n)); }
+    bool chance(int percent) { return draw(100) < percent; }
+
+    void make_groups() {
+        const std::int32_t count = 1 + draw(3);
+        for (std::int32_t g = 0; g < count; ++g) {
+            group one;
+            for (std::int32_t r = 0; r < ranks_; ++r)
+                if (g == 0 || chance(70)) one.members.push_back(r);
+            if (one.members.empty()) one.members.push_back(0);
+            std::ranges::shuffle(one.members, random_);
+            one.between = std::make_unique<testing::hall>(static_cast<std::int32_t>(one.members.size()));
+            groups_.push_back(std::move(one));
+        }
+    }
+
+    void make_operations(const std::vector<const algorithm*>& choice) {
+        std::vector<bool> alive(groups_.size(), true);
+        const std::int32_t count = 4 + draw(12);
+        // Programs repeat themselves: few different operations, many times.
+        std::vector<operation_to_do> kinds;
+        for (int k = 0; k < 3; ++k) {
+            operation_to_do o;
+            o.on = index(draw(static_cast<std::int32_t>(groups_.size())));
+            o.use = choice[index(draw(static_cast<std::int32_t>(choice.size())))];
+            o.what.what = o.use->what;
+            o.what.ranks = groups_[o.on].between->ranks();
+            if (traits(o.what.what).rooted) o.what.root = rank(draw(o.what.ranks));
+            o.what.segments = static_cast<std::uint32_t>(1 + draw(3));
+            o.what.commutative = o.use->has(need::commutative) || chance(50);
+            o.units = draw(4) == 0 ? draw(3) : 8 + draw(20);
+            if (o.use->arrival_aware && chance(20))
+                for (std::int32_t r = 0; r < o.what.ranks; ++r) o.what.arrivals.emplace_back(draw(1000));
+            if (o.use->has(need::round_time) && chance(70)) o.what.round_time = time_ns(1 + draw(200));
+            if (unmet_need(*o.use, o.what)) o.what.arrivals.clear();
+            kinds.push_back(o);
+        }
+        const bool says_when = chance(40);
+        for (std::int32_t i = 0; i < count; ++i) {
+            operation_to_do o = kinds[index(draw(3))];
+            if (!alive[o.on]) continue;
+            o.all_say_when = says_when && chance(85);
+            operations_.push_back(o);
+            if (chance(4)) {
+                alive[o.on] = false;
+                operations_.push_back({o.on, true});
+            }
+        }
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            if (alive[g]) operations_.push_back({g, true});
+    }
+
+    /// To the next operation that this process takes part in.
+    void go_on(process& p) {
+        while (p.at < operations_.size() && !p.seats[operations_[p.at].on].plays) ++p.at;
+        p.arrived = false;
+        p.call.reset();
+        p.computes = chance(30) ? draw(200) : draw(10);
+        if (p.at == operations_.size()) {
+            ++finished_;
+            return;
+        }
+        const operation_to_do& o = operations_[p.at];
+        p.says_when = o.all_say_when ? !chance(5) : chance(5);
+        p.names = chance(30);
+    }
+
+    intent intent_of(const operation_to_do& o, std::int32_t me) const {
+        intent i;
+        i.use = o.use;
+        i.what = o.what;
+        std::int64_t units = o.units;
+        if (traits(o.what.what).irregular) {
+            const layout l = testing::layout_of(o.what, me, o.units);
+            const chunk_table& own = o.what.what == collective::scatterv ? l.output : l.input;
+            units = own.counts.front();
+        }
+        i.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));
+        i.type = i.op = 0;
+        return i;
+    }
+
+    void move(std::int32_t r) {
+        process& p = processes_[index(r)];
+        if (p.at == operations_.size() || !problem_.empty()) return;
+        ++clock_;
+        // The background thread looks at any of the communicators.
+        seat& any = p.seats[index(draw(static_cast<std::int32_t>(p.seats.size())))];
+        if (any.plays && chance(70) && any.plays->poll() == activity::moving) ++moves_;
+        const operation_to_do& o = operations_[p.at];
+        seat& s = p.seats[o.on];
+        try {
+            if (o.frees)
+                close(p, o, s);
+            else if (!p.arrived)
+                compute(p, o, s, member(o, r));
+            else if (s.plays->progress(false))
+                leave(p, o, s, member(o, r));
+        } catch (const std::exception& e) {
+            problem_ = e.what();
+        }
+    }
+
+    std::int32_t member(const operation_to_do& o, std::int32_t r) const {
+        const auto& m = groups_[o.on].members;
+        return static_cast<std::int32_t>(std::ranges::find(m, r) - m.begin());
+    }
+
+    void compute(process& p, const operation_to_do& o, seat& s, std::int32_t me) {
+        if (!p.call) {
+            p.call = std::make_unique<memory_call>(o.what, me, o.units);
+            if (p.names) s.plays->expect(intent_of(o, me));
+        }
+        if (p.says_when && p.computes < 5) {
+            s.plays->edge(time_ns(clock_ + p.computes));
+            p.says_when = false;
+        }
+        ++moves_;
+        if (p.computes-- > 0) return;
+        p.arrived = true;
+        s.plays->arrive(intent_of(o, me), p.call.get());
+    }
+
+    void leave(process& p, const operation_to_do& o, seat& s, std::int32_t me) {
+        ++moves_;
+        ++collectives_;
+        const auto expected = testing::expected_output(o.what, me, o.units);
+        if (!expected.empty() && p.call->output != expected)
+            problem_ = fmt::format("{} gives a wrong result", o.use->id);
+        const std::vector<time_ns> by(s.plays->planned_by().begin(), s.plays->planned_by().end());
+        const auto [first, is_first] = plans_.emplace(std::pair(o.on, s.plays->number()), by);
+        if (first->second != by) problem_ = "ranks have planned by different arrivals";
+        planned_ += !by.empty() && o.what.arrivals.empty();
+        ++p.at;
+        go_on(p);
+    }
+
+    /// Sometimes the rank has named a collective that never comes.
+    void close(process& p, const operation_to_do& o, seat& s) {
+        const std::int32_t me = member(o, static_cast<std::int32_t>(&p - processes_.data()));
+        if (!p.arrived && p.names && p.at > 0 && operations_[p.at - 1].on == o.on && !operations_[p.at - 1].frees) {
+            p.names = false;
+            s.plays->expect(intent_of(operations_[p.at - 1], me));
+            return;
+        }
+        p.arrived = true;
+        if (!s.plays->close(false)) return;
+        ++moves_;
+        group& g = groups_[o.on];
+        if (++g.closed == g.between->ranks()) {
+            if (g.between->undelivered(s.plays->number()) > 0) problem_ = "a message was sent that nobody received";
+            if (!g.between->exchanges_agree()) problem_ = "not all take part in an exchange";
+        }
+        early_before_ += s.plays->begun_early();
+        s.plays.reset();
+        ++p.at;
+        go_on(p);
+    }
+
+    std::mt19937_64 random_;
+    std::int32_t ranks_ = 0;
+    std::int64_t clock_ = 0;
+    std::vector<group> groups_{};
+    std::vector<operation_to_do> operations_{};
+    std::vector<process> processes_{};
+    std::map<std::pair<std::size_t, std::uint64_t>, std::vector<time_ns>> plans_{};
+    std::int32_t finished_ = 0;
+    std::size_t moves_ = 0;
+    std::uint64_t collectives_ = 0;
+    std::uint64_t planned_ = 0;
+    std::string problem_{};
+
+public:
+    std::uint64_t early_before_ = 0;
+};
+
+std::vector<const algorithm*> what_players_use() {
+    std::vector<const algorithm*> choice;
+    for (const algorithm& a : algorithms())
+        if (a.arrival_aware || a.early || a.id == "allreduce/recursive_doubling" || a.id == "bcast/chain")
+            choice.push_back(&a);
+    return choice;
+}
+
+TEST(player, ten_thousand_random_programs_agree_and_end) {
+    const auto choice = what_players_use();
+    totals sum;
+    std::uint64_t early = 0;
+    for (std::uint64_t seed = 1; seed <= 10000; ++seed) {
+        random_program p(seed, choice);
+        const std::string wrong = p.run(sum);
+        ASSERT_EQ(wrong, "") << "seed " << seed;
+        early += p.early_before_;
+    }
+    // What is tried must happen.
+    EXPECT_GT(sum.collectives, 100000U);
+    EXPECT_GT(early, 20000U);
+    EXPECT_GT(sum.planned, 20000U);
+}
+
+}  // namespace
+}  // namespace rubato
