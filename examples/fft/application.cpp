@@ -1,5 +1,6 @@
 #include "application.hpp"
 
+#include "rubato/clock.hpp"
 #include "rubato/pat.h"
 
 #include <fmt/format.h>
@@ -17,8 +18,6 @@ std::size_t size_of(MPI_Comm comm) {
     MPI_Comm_size(comm, &ranks);
     return static_cast<std::size_t>(ranks);
 }
-
-rubato::time_ns now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 }  // namespace
 
@@ -75,11 +74,11 @@ visit application::iterate(rubato::time_ns delay) {
     if (tell) check(PAT_ProcessingEnd(), "PAT_ProcessingEnd");
 
     visit v;
-    v.arrival = now();
+    v.arrival = rubato::own_time();
     check((native_gather_ ? MPI_Gather : PAT_Gather)(transformed_.data(), floats, MPI_FLOAT, gathered_.data(), floats,
                                                      MPI_FLOAT, 0, comm_),
           "gather");
-    v.exit = now();
+    v.exit = rubato::own_time();
     if (over_ranks_) over_ranks_->join(gathered_, result_);
     return v;
 }

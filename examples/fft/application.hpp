@@ -18,7 +18,7 @@ void check(int code, const char* call);
 /// An algorithm of Rubato, or the MPI library's own collective.
 constexpr const char* native = "native";
 
-/// When a rank called the gather and when it left it, on its host's clock.
+/// When a rank called the gather and when it left it, on its own clock.
 struct visit {
     rubato::time_ns arrival{};
     rubato::time_ns exit{};

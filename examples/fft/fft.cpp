@@ -2,6 +2,7 @@
 #include "application.hpp"
 
 #include "rubato/arrival.hpp"
+#include "rubato/mpi.hpp"
 #include "rubato/pat.h"
 
 #include <fmt/format.h>
@@ -137,12 +138,13 @@ std::vector<outcome> run_all(const options& o, const settings& s, const place& p
 }
 
 /// From the visits of all ranks, the means that Table 5 has, at rank 0.
-void reduce(outcome& r, const place& p) {
+void reduce(outcome& r, const place& p, const rubato::common_clock& clock) {
     const std::size_t n = r.visits.size();
     std::vector<std::int64_t> extremes(3 * n);  // of each iteration: -arrival, arrival, exit
     std::int64_t elapsed = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto [arrival, exit] = r.visits[i];
+        const time_ns arrival = clock.to_common(r.visits[i].arrival);
+        const time_ns exit = clock.to_common(r.visits[i].exit);
         extremes[3 * i] = -arrival.count();
         extremes[3 * i + 1] = arrival.count();
         extremes[3 * i + 2] = exit.count();
@@ -161,7 +163,14 @@ void reduce(outcome& r, const place& p) {
     r.elapsed = static_cast<double>(all_elapsed) / static_cast<double>(n) / p.ranks;
 }
 
-void print(const options& o, const settings& s, const place& p, const std::vector<outcome>& all) {
+/// Over all ranks.
+time_ns worst(time_ns mine) {
+    std::int64_t most = mine.count();
+    fft::check(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+    return time_ns(most);
+}
+
+void print(const options& o, const settings& s, const place& p, time_ns clock_error, const std::vector<outcome>& all) {
     const auto whole = [](double t) { return time_ns(static_cast<std::int64_t>(t)); };
     if (o.json) {
         nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -175,13 +184,14 @@ void print(const options& o, const settings& s, const place& p, const std::vecto
         const nlohmann::ordered_json object{{"ranks", p.ranks},     {"floats", s.floats},
                                             {"threads", s.threads}, {"scatter", o.scatter},
                                             {"pattern", o.pattern}, {"iterations", s.iterations},
-                                            {"block", s.block},     {"one_host", p.ranks == p.ranks_of_host},
+                                            {"block", s.block},     {"clock_error_ns", clock_error.count()},
                                             {"algorithms", rows}};
         fmt::print("{}\n", object.dump());
         return;
     }
-    fmt::print("{} ranks of {} thread{}, {} floats, scatter {}, arrivals {}; {} iterations\n", p.ranks, s.threads,
-               s.threads == 1 ? "" : "s", s.floats, o.scatter, o.pattern, s.iterations);
+    fmt::print("{} ranks of {} thread{}, {} floats, scatter {}, arrivals {}; {} iterations, clocks within {}\n",
+               p.ranks, s.threads, s.threads == 1 ? "" : "s", s.floats, o.scatter, o.pattern, s.iterations,
+               rubato::format_time(clock_error));
     fmt::print("{:<32}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "gather", "total", "run time", "elapsed", "tail", "error");
     for (std::size_t a = 0; a < all.size(); ++a) {
         const outcome& r = all[a];
@@ -189,8 +199,6 @@ void print(const options& o, const settings& s, const place& p, const std::vecto
                    rubato::format_time(whole(r.run_time)), rubato::format_time(whole(r.elapsed)),
                    rubato::format_time(whole(r.tail)), r.error);
     }
-    if (p.ranks != p.ranks_of_host)
-        fmt::print("Ranks are on several hosts: run time and tail are only as exact as the hosts' clocks agree.\n");
 }
 
 /// What is wrong before ranks communicate, all of them find; afterwards the others may be waiting.
@@ -199,11 +207,16 @@ int run(const options& o, const place& p) {
     try {
         const settings s(o, p);
         try {
+            // Made for its clock alone: read before and after the run, so that clocks may drift meanwhile.
+            rubato::mpi::communicator world(MPI_COMM_WORLD, {.background = false});
+            const time_ns begin = rubato::own_time();
             fft::check(PAT_Init(), "PAT_Init");
             std::vector<outcome> all = run_all(o, s, p);
-            for (outcome& r : all) reduce(r, p);
             fft::check(PAT_Finalize(), "PAT_Finalize");
-            if (p.me == 0) print(o, s, p, all);
+            world.synchronise();
+            for (outcome& r : all) reduce(r, p, world.clock());
+            const time_ns clock_error = worst(std::max(world.clock().error_bound(begin), world.clock().error_bound()));
+            if (p.me == 0) print(o, s, p, clock_error, all);
             for (std::size_t a = 0; p.me == 0 && a < all.size(); ++a)
                 if (!(all[a].error <= error_bound)) {
                     fmt::print(stderr, "fft: {}: the transform is wrong: its relative error is {:.1e}\n", o.gathers[a],
