@@ -4,6 +4,7 @@
 #include "rubato/problem.hpp"
 #include "rubato/schedule.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ constexpr std::uint16_t operator|(std::uint16_t a, need b) {
 /// The ways of an n-way dissemination that is given no radix.
 inline constexpr std::int32_t default_ways = 2;
 
+class state_machine;
+
 struct algorithm {
     std::string_view id;  ///< "collective/name"
     collective what;
@@ -42,11 +45,15 @@ struct algorithm {
     bool segmented;            ///< uses problem::segments
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
-    // One of these is set; the second where the schedules of all ranks come out of one computation.
+    // One of these is set; the second where the schedules of all ranks come out of one computation, the third where
+    // the ranks choose while they run (rubato/dynamic.hpp). Schedules of those are what they do for given arrivals.
     schedule (*build)(const problem&, rank);
     std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
+    std::unique_ptr<state_machine> (*dynamic)(const problem&, rank);
 
     std::string_view name() const { return id.substr(id.find('/') + 1); }
+    /// Whether problem::round_time makes a difference.
+    bool uses_round_time() const { return dynamic != nullptr || has(need::round_time); }
     bool has(need n) const { return (needs & static_cast<std::uint16_t>(n)) != 0; }
 };
 

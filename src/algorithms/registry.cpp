@@ -18,10 +18,10 @@ constexpr std::uint8_t arrivals = 4;
 
 constexpr algorithm make(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
                          std::string_view summary, std::string_view source, decltype(algorithm::build) build,
-                         decltype(algorithm::build_some) build_some) {
+                         decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic) {
     return {
-        id,    what,      summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
-        build, build_some};
+        id,    what,       summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
+        build, build_some, dynamic};
 }
 
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
@@ -30,12 +30,15 @@ constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
 using enum need;
 constexpr std::array table{
 #define ROW(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr),
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr, nullptr),
 #define ROW_TOGETHER(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n),
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n, nullptr),
+#define ROW_DYNAMIC(c, n, needs, uses, summary, source) \
+    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, nullptr, c##_##n),
 #include "table.def"
 #undef ROW
 #undef ROW_TOGETHER
+#undef ROW_DYNAMIC
 };
 
 struct need_name {
@@ -76,6 +79,11 @@ std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::spa
     if (a.build_some) return a.build_some(p, who);
     std::vector<schedule> some;
     some.reserve(who.size());
+    if (a.dynamic) {
+        std::vector<schedule> all = record(a, p);
+        for (const rank r : who) some.push_back(std::move(all[static_cast<std::size_t>(r.value)]));
+        return some;
+    }
     for (const rank r : who) some.push_back(a.build(p, r));
     return some;
 }

@@ -20,7 +20,8 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"needs", need_names(*a)},
                         {"segmented", a->segmented},
                         {"radix", a->takes_radix},
-                        {"arrival_aware", a->arrival_aware}});
+                        {"arrival_aware", a->arrival_aware},
+                        {"dynamic", a->dynamic != nullptr}});
     return rows.dump(2) + '\n';
 }
 
