@@ -1,4 +1,5 @@
 #include "buffers.hpp"
+#include "dynamic_run.hpp"
 #include "mpi_transport.hpp"
 #include "rubato/mpi.hpp"
 
@@ -67,7 +68,7 @@ private:
 class communicator::state {
 public:
     state(MPI_Comm user, plan_cache::settings how)
-        : comm_(user), transport_(comm_.get(), tag_layout(tag_upper_bound())) {
+        : comm_(user), tags_(tag_upper_bound()), transport_(comm_.get(), tags_) {
         check(MPI_Comm_rank(comm_.get(), &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(comm_.get(), &size_), "MPI_Comm_size");
         // The lowest and the highest version, in one go.
@@ -92,7 +93,8 @@ public:
             throw error("this communicator cannot be used any more", "a collective on it has failed", "make a new one");
         // Counted even if this rank refuses the call, so that what others sent for it is not taken for the next one.
         const std::uint64_t operation = operation_++;
-        const std::shared_ptr<plan_cache::entry> found = find_plan(how, c);
+        if (how.use->dynamic) return improvise(how, c, operation);
+        const std::shared_ptr<plan_cache::entry> found = plans_->get(*how.use, problem_of(how, c));
         plan_cache::entry& r = *found;
         if (in_place(c, rank_) && !r.safe_in_place)
             r.safe_in_place = safe_in_place(r.steps.steps(), in_place_shift(c, rank_) * r.steps.steps().parts);
@@ -111,7 +113,25 @@ public:
     }
 
 private:
-    std::shared_ptr<plan_cache::entry> find_plan(const selection& how, const call& c) {
+    void improvise(const selection& how, const call& c, std::uint64_t operation) {
+        const problem p = problem_of(how, c);
+        rubato::check(*how.use, p);
+        buffers_.bind(c, dynamic_run::places(), rank_, size_, true, comm_.get());
+        transport_.bind(buffers_.unit(), c.op, operation);
+        try {
+            dynamic_run run(*how.use, p, rubato::rank(rank_), buffers_.sizes(), buffers_.where(), transport_,
+                            comm_.get(), tags_.tag(tags_.first_tag(operation), dynamic_run::note_message));
+            while (!run.progress()) {
+            }
+        } catch (...) {
+            broken_ = true;
+            transport_.abandon();
+            buffers_.leak();
+            throw;
+        }
+    }
+
+    problem problem_of(const selection& how, const call& c) const {
         problem p;
         p.what = c.what;
         p.ranks = size_;
@@ -128,12 +148,13 @@ private:
             p.commutative = commutes(c.op);
             p.idempotent = is_idempotent(c.op);
         }
-        return plans_->get(*how.use, p);
+        return p;
     }
 
     private_communicator comm_;
     int rank_ = 0;
     int size_ = 1;
+    tag_layout tags_;
     mpi_transport transport_;
     buffers buffers_{};
     execution execution_{};
