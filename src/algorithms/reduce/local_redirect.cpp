@@ -9,23 +9,25 @@
 // to do for the time of a round; and to its second partner when as much time has passed again. (That is all that time
 // is for. A rank that redirects at once if partners are a little late spoils the tree for a gain that is smaller than a
 // round.) Whoever gets an offer answers it once, and who made it closes it once:
-//   offer       "I hold something; take me before those with a higher value"
+//   offer n     "I hold something": n is the size of the sender's subtree
 //   accept      "hand over now": the receiver takes nobody else until the offer is closed
 //   redirect r  "I have handed over to rank r": the offer is made to r instead
 //   release     "you have withdrawn, so I do not wait for you"
 //   hand n      closes, and the data follows; n more will come to the receiver that would have come to the sender
 //   withdraw    closes: the sender has handed over elsewhere, or was redirected
 //   skip        instead of an offer: there is nothing to offer any more, or the receiver has an offer already
-// A rank that waits for no data hands over to the first who has accepted it, or else accepts the best offer: of its
-// children before others, of small subtrees first, as the binomial tree does.
+// A rank that waits for no data hands over to the first who has accepted it, or else accepts the offer of the smallest
+// subtree, as the binomial tree does.
 //
 // Nothing is lost and nobody hangs. A rank knows how many offers and skips will come to it: one from each that has it
 // as a partner, and those that it inherits with a hand. After handing over it redirects offers and passes skips on. It
 // is done when all have come, all offers are closed, and its own are answered; so it leaves nothing unread behind. If
 // that holds for the root, nobody else holds anything: the most senior holder would have an offer to make to the root.
-// A rank only waits for juniors that are there (accept, hand) or for somebody to arrive (offer, answer).
+// A rank only waits for juniors that are there (accept, hand) or for somebody to arrive (offer, answer). So it stays
+// until its subtree and the partners that it has asked have arrived, and a deputy until its siblings have.
 //
-// Cost: ceil(log2 P) (3 alpha + m (beta + gamma)) if all arrive together, with 5 messages per rank: one carries data.
+// Cost: ceil(log2 P) m (beta + gamma) and up to 6 alpha per level if all arrive together and P is a power of two, with
+// at most 5 messages per rank, of which one carries data.
 // At most 8 k + 1 messages per rank of depth k: it makes up to 2 k offers, each with answer and closing, as that many
 // seniors may redirect it, and one of its two lines of redirection may be 2 k skips.
 // Rank counts: any. Source: ours, after the idea in Marendic et al. 2016, 2.3.
@@ -49,7 +51,7 @@ rank deputy(const tree& t) {
 
 class local_redirect final : public state_machine {
 public:
-    local_redirect(const problem& p, rank me) : ranks_(p.ranks), patience_(p.round_time) {
+    local_redirect(const problem& p, rank me) : patience_(p.round_time) {
         const tree mine = tree_of(p, me);
         size_ = mine.covers.size();
         // To come: children, their deputies, and if this is a deputy itself, its siblings.
@@ -138,7 +140,7 @@ private:
         if (accepted_by_ || std::ranges::find(asked_, to) != asked_.end()) return tell(to, {skip});
         asked_.push_back(to);
         unanswered_.push_back(to);
-        tell(to, {offer, to == partners_.front() ? size_ : size_ + ranks_});
+        tell(to, {offer, size_});
     }
 
     /// An answer to an offer of this rank.
@@ -162,7 +164,6 @@ private:
         offers_.clear();
     }
 
-    std::int32_t ranks_;
     time_ns patience_;
     std::int32_t size_ = 0;         // of the subtree
     std::vector<rank> partners_{};  // the parent first; the root has none
