@@ -26,8 +26,8 @@
 // A rank only waits for juniors that are there (accept, hand) or for somebody to arrive (offer, answer). So it stays
 // until its subtree and the partners that it has asked have arrived, and a deputy until its siblings have.
 //
-// Cost: ceil(log2 P) m (beta + gamma) and up to 6 alpha per level if all arrive together and P is a power of two, with
-// at most 5 messages per rank, of which one carries data.
+// Cost: if all arrive together and P is a power of two, ceil(log2 P) m (beta + gamma) and up to 6 alpha per level
+// (simulated up to 128 ranks), with at most 5 messages per rank, of which one carries data.
 // At most 8 k + 1 messages per rank of depth k: it makes up to 2 k offers, each with answer and closing, as that many
 // seniors may redirect it, and one of its two lines of redirection may be 2 k skips.
 // Rank counts: any. Source: ours, after the idea in Marendic et al. 2016, 2.3.
