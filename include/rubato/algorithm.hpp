@@ -37,7 +37,7 @@ inline constexpr std::int32_t default_ways = 2;
 class state_machine;
 
 struct algorithm {
-    std::string_view id;  ///< "collective/name"
+    std::string_view id;  ///< "collective/name"; an early form is "collective/name+early"
     collective what;
     std::string_view summary;  ///< one line
     std::string_view source;   ///< where it is described
@@ -45,6 +45,9 @@ struct algorithm {
     bool segmented;            ///< uses problem::segments
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
+    /// Begun before its rank arrives where it was named or announced; until then its output lies in scratch.
+    bool early;
+    std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
     // One of these is set; the second where the schedules of all ranks come out of one computation, the third where
     // the ranks choose while they run (rubato/dynamic.hpp). Schedules of those are what they do for given arrivals.
     schedule (*build)(const problem&, rank);
@@ -58,8 +61,12 @@ struct algorithm {
 };
 
 RUBATO_API std::span<const algorithm> algorithms();
-/// Throws if there is no such id, naming the nearest one.
+/// By id, or by alias in any case ("scatter/bsln"). Throws if there is no such algorithm, naming the nearest one.
 RUBATO_API const algorithm& find_algorithm(std::string_view id);
+/// The row that begins this algorithm early (of an early one itself), or nullptr.
+RUBATO_API const algorithm* early_form(const algorithm& a);
+/// The row that waits for its rank's arrival: of an early form the one it is the form of, else itself.
+RUBATO_API const algorithm& on_arrival(const algorithm& a);
 /// The names of the needs, for people and machines: "commutative", "power_of_two", ...
 RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
 /// The first need the problem does not meet, as a sentence; nothing if all are met.

@@ -24,6 +24,9 @@ namespace rubato {
 RUBATO_API std::vector<time_ns> parse_arrivals(std::string_view pattern, std::int32_t ranks,
                                                std::int64_t invocation = 0);
 
+/// All lines of a trace; `ranks` 0: as many ranks as its first line has times.
+RUBATO_API std::vector<std::vector<time_ns>> read_trace(const std::string& file, std::int32_t ranks = 0);
+
 /// Patterns of every kind but "balanced" and traces, spread over some 200us, to try an algorithm on: `special` is late,
 /// early, or next to one who is.
 RUBATO_API std::vector<std::string> patterns_to_try(std::int32_t ranks, rank special);

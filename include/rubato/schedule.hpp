@@ -80,4 +80,8 @@ RUBATO_API std::vector<race> find_races(const schedule& s);
 /// MPI_IN_PLACE (reduce, alltoall: 0; gather: the first block of the rank's chunk; scatter: minus that).
 RUBATO_API bool safe_in_place(const schedule& s, std::int64_t output_shift);
 
+/// The same messages, but results lie in scratch and are copied to the output at the end: only steps that read the
+/// rank's input, what waits for them, and these copies need the rank to have arrived.
+RUBATO_API schedule early_form(const schedule& s);
+
 }  // namespace rubato

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <functional>
 #include <numeric>
 
@@ -16,30 +17,86 @@ constexpr std::uint8_t segments = 1;
 constexpr std::uint8_t radix = 2;
 constexpr std::uint8_t arrivals = 4;
 
-constexpr algorithm make(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
-                         std::string_view summary, std::string_view source, decltype(algorithm::build) build,
-                         decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic) {
-    return {
-        id,    what,       summary, source, needs, (uses & segments) != 0, (uses & radix) != 0, (uses & arrivals) != 0,
-        build, build_some, dynamic};
-}
-
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
 constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
 
+constexpr std::string_view early_suffix = "+early";
+constexpr std::string_view early_summary = "the same, begun before the rank arrives: until then results lie in scratch";
+
+template <schedule (*build)(const problem&, rank)>
+schedule early(const problem& p, rank me) {
+    return early_form(build(p, me));
+}
+template <std::vector<schedule> (*build)(const problem&, std::span<const rank>)>
+std::vector<schedule> early(const problem& p, std::span<const rank> who) {
+    std::vector<schedule> some = build(p, who);
+    for (schedule& s : some) s = early_form(s);
+    return some;
+}
+
+/// The short names of Proficz 2020, beside the collective.
+struct short_name {
+    std::string_view id;
+    std::string_view alias;
+};
+constexpr std::array short_names{
+    short_name{"scatter/binomial", "BNOM"}, short_name{"scatter/linear", "LIN"},
+    short_name{"gather/binomial", "BNOM"},  short_name{"gather/linear", "LIN"},
+    short_name{"gather/linear_sync", "LS"},
+};
+
+constexpr std::string_view alias_of(std::string_view id) {
+    for (const short_name& s : short_names)
+        if (s.id == id) return s.alias;
+    return {};
+}
+
+constexpr algorithm row(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
+                        std::string_view summary, std::string_view source, decltype(algorithm::build) build,
+                        decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic = nullptr) {
+    const auto has = [uses](std::uint8_t use) { return (uses & use) != 0; };
+    return {id,    what,         summary, source,     needs,  has(segments), has(radix), has(arrivals),
+            false, alias_of(id), build,   build_some, dynamic};
+}
+
+constexpr algorithm early_row(std::string_view id, collective what, std::string_view source,
+                              decltype(algorithm::build) build, decltype(algorithm::build_some) build_some) {
+    algorithm a = row(id, what, 0, 0, early_summary, source, build, build_some);
+    a.early = true;
+    return a;
+}
+
+/// An early form needs and uses what the row before it does.
+template <std::size_t n>
+constexpr std::array<algorithm, n> with_early_forms(std::array<algorithm, n> rows) {
+    for (std::size_t i = 1; i < n; ++i) {
+        if (!rows[i].early) continue;
+        const algorithm& plain = rows[i - 1];
+        rows[i].needs = plain.needs;
+        rows[i].segmented = plain.segmented;
+        rows[i].takes_radix = plain.takes_radix;
+        rows[i].arrival_aware = plain.arrival_aware;
+    }
+    return rows;
+}
+
 using enum need;
-constexpr std::array table{
+constexpr auto table = with_early_forms(std::array{
 #define ROW(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr, nullptr),
+    row(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr),
 #define ROW_TOGETHER(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n, nullptr),
+    row(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n),
 #define ROW_DYNAMIC(c, n, needs, uses, summary, source) \
-    make(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, nullptr, c##_##n),
+    row(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, nullptr, c##_##n),
+#define EARLY(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, early<f>, nullptr),
+#define EARLY_TOGETHER(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, nullptr, early<f>),
 #include "table.def"
 #undef ROW
 #undef ROW_TOGETHER
 #undef ROW_DYNAMIC
-};
+#undef EARLY
+#undef EARLY_TOGETHER
+});
 
 struct need_name {
     need what;
@@ -73,6 +130,18 @@ bool is_power_of(std::int64_t n, std::int64_t base) {
     return n == 1;
 }
 
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+    return std::ranges::equal(a, b,
+                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// Whether this is "collective/alias" of the algorithm.
+bool is_alias(const algorithm& a, std::string_view id) {
+    const std::size_t slash = id.find('/');
+    return !a.alias.empty() && slash != std::string_view::npos && id.substr(0, slash) == traits(a.what).name &&
+           same_ignoring_case(id.substr(slash + 1), a.alias);
+}
+
 /// The schedules of some ranks.
 std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::span<const rank> who) {
     check(a, p);
@@ -93,11 +162,21 @@ std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::spa
 std::span<const algorithm> algorithms() { return table; }
 
 const algorithm& find_algorithm(std::string_view id) {
-    const auto found = std::ranges::find(table, id, &algorithm::id);
+    const auto found = std::ranges::find_if(table, [id](const algorithm& a) { return a.id == id || is_alias(a, id); });
     if (found != table.end()) return *found;
     const auto near = std::ranges::min_element(table, {}, [id](const algorithm& a) { return distance(a.id, id); });
     throw error(fmt::format("unknown algorithm '{}'", id), "no such id is registered",
                 fmt::format("did you mean {}? 'rubato algorithms' lists all", near->id));
+}
+
+const algorithm* early_form(const algorithm& a) {
+    if (a.early) return &a;
+    const auto found = std::ranges::find(table, fmt::format("{}{}", a.id, early_suffix), &algorithm::id);
+    return found != table.end() ? &*found : nullptr;
+}
+
+const algorithm& on_arrival(const algorithm& a) {
+    return a.early ? find_algorithm(a.id.substr(0, a.id.size() - early_suffix.size())) : a;
 }
 
 std::vector<std::string_view> need_names(const algorithm& a) {

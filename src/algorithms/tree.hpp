@@ -51,5 +51,7 @@ tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 /// Appends a reduction up the tree, one part after the other. The root's result is its output.
 void reduce_up(builder& b, const problem& p, rank me, const tree& t);
+/// The same messages for ranks that may be late: what comes is combined first, and the rank's own data last.
+void reduce_up_own_last(builder& b, const problem& p, rank me, const tree& t);
 
 }  // namespace rubato

@@ -39,10 +39,12 @@ private:
 };
 
 /// One rank. What it holds of a segment is its input, which is only read, until the first operand comes. Then it lies
-/// where that was received, and later operands are received elsewhere and combined into it.
+/// where that was received, and later operands are received elsewhere and combined into it. A root that keeps its own
+/// for the end holds what it has received alone.
 class writer {
 public:
-    writer(const problem& p, rank me) : root_(me == p.root), b_(p, me, p.segments), pool_(b_) {
+    writer(const problem& p, rank me, bool own_last)
+        : root_(me == p.root), own_last_(own_last), b_(p, me, p.segments), pool_(b_) {
         for (std::uint32_t s = 0; s < p.segments; ++s) held_.emplace_back(b_.input().sub(s));
     }
 
@@ -65,22 +67,50 @@ public:
             return;
         }
         // A sink may get back a segment that it has sent away; its own share is already in it.
-        if (mine) b_.combine(*mine, received);
+        if (mine && !own_last_) b_.combine(*mine, received);
         mine = received;
     }
 
     schedule finish() && {
-        for (std::uint32_t s = 0; root_ && s < held_.size(); ++s)
-            if (held_[s] && held_[s]->where == buffer::input) b_.copy(*held_[s], b_.output().sub(s));
+        for (std::uint32_t s = 0; root_ && s < held_.size(); ++s) {
+            if (held_[s] && held_[s]->where == buffer::input)
+                b_.copy(*held_[s], b_.output().sub(s));
+            else if (own_last_)
+                b_.combine(b_.input().sub(s), *held_[s]);
+        }
         return std::move(b_).finish();
     }
 
 private:
     bool root_;
+    bool own_last_;
     builder b_;
     place_pool pool_;
     std::vector<std::optional<slice>> held_{};
 };
+
+/// With the root's own data last, the root keeps what it would send. Whoever would have received it holds that segment
+/// too and hands it on, and in the end the others' share of every segment comes to the root.
+std::vector<schedule> write(const problem& p, const rounds& r, std::span<const rank> who, bool root_last) {
+    std::vector<std::unique_ptr<writer>> writers(static_cast<std::size_t>(p.ranks));
+    for (const rank me : who)
+        writers[static_cast<std::size_t>(me.value)] = std::make_unique<writer>(p, me, root_last && me == p.root);
+    const auto kept = [&](const transfer& t) { return root_last && t.from == p.root.value; };
+    for (std::size_t k = 0; k < r.busy.size(); ++k) {
+        for (const transfer& t : r.transfers_of(k)) {
+            const auto& from = writers[static_cast<std::size_t>(t.from)];
+            if (from && !kept(t)) from->send(rank(t.to), t.segment);
+        }
+        for (const transfer& t : r.transfers_of(k)) {
+            const auto& to = writers[static_cast<std::size_t>(t.to)];
+            if (to && !kept(t)) to->receive(rank(t.from), t.segment);
+        }
+    }
+    std::vector<schedule> some;
+    some.reserve(who.size());
+    for (const rank me : who) some.push_back(std::move(*writers[static_cast<std::size_t>(me.value)]).finish());
+    return some;
+}
 
 }  // namespace
 
@@ -89,18 +119,14 @@ instance instance_of(const problem& p) {
 }
 
 std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who) {
-    std::vector<std::unique_ptr<writer>> writers(static_cast<std::size_t>(p.ranks));
-    for (const rank me : who) writers[static_cast<std::size_t>(me.value)] = std::make_unique<writer>(p, me);
-    for (std::size_t k = 0; k < r.busy.size(); ++k) {
-        for (const transfer& t : r.transfers_of(k))
-            if (const auto& from = writers[static_cast<std::size_t>(t.from)]) from->send(rank(t.to), t.segment);
-        for (const transfer& t : r.transfers_of(k))
-            if (const auto& to = writers[static_cast<std::size_t>(t.to)]) to->receive(rank(t.from), t.segment);
-    }
-    std::vector<schedule> some;
-    some.reserve(who.size());
-    for (const rank me : who) some.push_back(std::move(*writers[static_cast<std::size_t>(me.value)]).finish());
-    return some;
+    return write(p, r, who, false);
+}
+
+std::vector<schedule> schedules_for_late_root(const problem& p, const rounds& r, std::span<const rank> who) {
+    const auto& a = p.arrivals;
+    const auto own = a.empty() ? time_ns{} : a[static_cast<std::size_t>(p.root.value)];
+    const bool last = a.empty() || (own == std::ranges::max(a) && own > std::ranges::min(a));
+    return write(p, r, who, last);
 }
 
 }  // namespace rubato::clairvoyant

@@ -21,7 +21,9 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"segmented", a->segmented},
                         {"radix", a->takes_radix},
                         {"arrival_aware", a->arrival_aware},
-                        {"dynamic", a->dynamic != nullptr}});
+                        {"dynamic", a->dynamic != nullptr},
+                        {"early", a->early},
+                        {"alias", a->alias}});
     return rows.dump(2) + '\n';
 }
 
@@ -40,7 +42,8 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
         if (a->segmented) uses.emplace_back("segments");
         if (a->takes_radix) uses.emplace_back("radix");
         if (a->arrival_aware) uses.emplace_back("arrivals");
-        rows.push_back({std::string(a->id), std::string(a->summary), joined(uses), joined(need_names(*a)),
+        const std::string also = a->alias.empty() ? "" : fmt::format(" ({})", a->alias);
+        rows.push_back({std::string(a->id), fmt::format("{}{}", a->summary, also), joined(uses), joined(need_names(*a)),
                         std::string(a->source)});
     }
     return align(rows, {false, false, false, false, false});

@@ -24,7 +24,6 @@ struct options {
     problem_options problem{};
     std::string bytes{};
     std::string model_text = "curie";
-    bool early = false;
     bool json = false;
     std::string svg{};
 };
@@ -34,7 +33,6 @@ struct setting {
     model network{};
     problem common{};  ///< with arrivals
     std::int64_t chunk = 0;
-    bool early = false;
     bool choose_segments = false;
 };
 
@@ -83,15 +81,16 @@ std::int64_t chunk_bytes(const options& o, const problem& p) {
     return wide ? (bytes + p.ranks - 1) / p.ranks : bytes;
 }
 
-simulation run(const setting& s, const std::vector<schedule>& all, const problem& p, bool record_steps = false) {
+simulation run(const setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
+               bool record_steps = false) {
     const layout sizes = layout::uniform(s.chunk);
-    return simulate(s.network, all, std::span(&sizes, 1), p.arrivals, {record_steps, s.early});
+    return simulate(s.network, all, std::span(&sizes, 1), p.arrivals, {record_steps, a.early});
 }
 
 /// The run time if all arrive together.
 time_ns balanced_time(const setting& s, const algorithm& a, problem p) {
     std::ranges::fill(p.arrivals, time_ns{});
-    return run_time(p.arrivals, run(s, build_all(a, p), p).exits);
+    return run_time(p.arrivals, run(s, a, build_all(a, p), p).exits);
 }
 
 /// The power of two that is fastest when all arrive together. Stops where more segments have become much slower, or
@@ -129,7 +128,7 @@ row measure(const setting& s, const algorithm& a, problem p) {
     if (a.segmented && s.choose_segments && !a.has(need::round_time)) p.segments = best_segments(s, a, p);
     const std::vector<schedule> all = build_all(a, p);
     const layout sizes = layout::uniform(s.chunk);
-    result.exits = run(s, all, p).exits;
+    result.exits = run(s, a, all, p).exits;
     result.run = run_time(p.arrivals, result.exits);
     result.tail = tail(p.arrivals, result.exits);
     result.absorption = absorption(balanced_time(s, a, p), result.run, absolute_imbalance(p.arrivals));
@@ -216,7 +215,7 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
                          fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
     const row& only = *std::ranges::find_if(rows, [](const row& r) { return !r.skipped; });
     const std::vector<schedule> all = build_all(*only.a, only.p);
-    const simulation sim = run(s, all, only.p, true);
+    const simulation sim = run(s, *only.a, all, only.p, true);
     return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
@@ -234,7 +233,6 @@ void simulate_all(const options& o) {
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
     s.chunk = chunk_bytes(o, s.common);
-    s.early = o.early;
     s.choose_segments = o.problem.segments == 0;
 
     std::vector<row> rows(chosen.size());
@@ -261,7 +259,6 @@ void add_sim(CLI::App& command, int&) {
     app->add_option("--model", o->model_text,
                     "cost model: a preset, file:NAME, or for instance hockney:alpha=2us,beta=0.5ns,gamma=0")
         ->type_name("MODEL");
-    app->add_flag("--early", o->early, "a progress thread runs what does not need a rank's data before it arrives");
     app->add_flag("--json", o->json, "print an array with an object per algorithm");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
         ->type_name("FILE");
@@ -282,6 +279,9 @@ void add_sim(CLI::App& command, int&) {
         "m\n"
         "(beta + gamma) / alpha) segments of m bytes in all, and --round-time alpha + m/N (beta + gamma), of the "
         "model.\n"
+        "Early forms (bcast/binomial+early) begin on every rank when the first one arrives; only what needs a rank's "
+        "own\n"
+        "data waits for that rank.\n"
         "Models: {}; curie unless given.\n"
         "Arrivals: balanced (unless given), single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
         "normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time\n"

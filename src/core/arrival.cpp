@@ -180,15 +180,19 @@ constexpr std::array patterns{
     pattern{"bernoulli", {"p", "delay", "seed"}, bernoulli},
 };
 
-std::vector<time_ns> read_trace(const std::string& file, std::int32_t ranks, std::int64_t invocation) {
-    const std::vector<numbered_line> lines = read_lines(file, "trace");
+std::vector<numbered_line> trace_lines(const std::string& file, std::int32_t ranks) {
+    std::vector<numbered_line> lines = read_lines(file, "trace");
+    const std::size_t wanted = ranks == 0 ? split_fields(lines.front().text).size() : static_cast<std::size_t>(ranks);
     for (const numbered_line& line : lines) {
         const std::size_t columns = split_fields(line.text).size();
-        if (columns != static_cast<std::size_t>(ranks))
+        if (columns != wanted)
             throw error(fmt::format("line {} of trace '{}' holds {} times", line.number, file, columns),
-                        fmt::format("there are {} ranks", ranks), "give each line as many times as ranks");
+                        fmt::format("there are {} ranks", wanted), "give each line as many times as ranks");
     }
-    const numbered_line& line = lines[static_cast<std::size_t>(invocation) % lines.size()];
+    return lines;
+}
+
+std::vector<time_ns> read_line(const numbered_line& line, const std::string& file) {
     std::vector<time_ns> times;
     for (const std::string_view field : split_fields(line.text)) {
         try {
@@ -198,6 +202,11 @@ std::vector<time_ns> read_trace(const std::string& file, std::int32_t ranks, std
         }
     }
     return times;
+}
+
+std::vector<time_ns> read_invocation(const std::string& file, std::int32_t ranks, std::int64_t invocation) {
+    const std::vector<numbered_line> lines = trace_lines(file, ranks);
+    return read_line(lines[static_cast<std::size_t>(invocation) % lines.size()], file);
 }
 
 std::vector<time_ns> read_list(std::string_view text, std::int32_t ranks) {
@@ -216,7 +225,7 @@ std::vector<time_ns> parse_arrivals(std::string_view text, std::int32_t ranks, s
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     const std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-    if (name == "trace") return read_trace(std::string(rest), ranks, invocation);
+    if (name == "trace") return read_invocation(std::string(rest), ranks, invocation);
     for (const pattern& p : patterns) {
         if (p.name != name) continue;
         const auto end = std::ranges::find(p.takes, "");
@@ -230,6 +239,12 @@ std::vector<time_ns> parse_arrivals(std::string_view text, std::int32_t ranks, s
     throw error(fmt::format("unknown arrival pattern '{}'", name),
                 fmt::format("rubato knows {}trace, and plain lists of times", names),
                 "use one of them, for example single:rank=0,delay=5ms");
+}
+
+std::vector<std::vector<time_ns>> read_trace(const std::string& file, std::int32_t ranks) {
+    std::vector<std::vector<time_ns>> trace;
+    for (const numbered_line& line : trace_lines(file, ranks)) trace.push_back(read_line(line, file));
+    return trace;
 }
 
 std::vector<std::string> patterns_to_try(std::int32_t ranks, rank special) {

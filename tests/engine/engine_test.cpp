@@ -147,7 +147,8 @@ std::vector<const algorithm*> all() {
 
 INSTANTIATE_TEST_SUITE_P(registry, engine, ::testing::ValuesIn(all()), [](const auto& row) {
     std::string name(row.param->id);
-    std::ranges::replace(name, '/', '_');
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == '+'; }, '_');
     return name;
 });
 

@@ -92,7 +92,7 @@ TEST_P(movement, moves_single_chunks_where_their_sizes_differ) {
 /// A broadcast that sends a rank the same block twice, or the root anything, wastes bandwidth.
 TEST_P(movement, gives_every_rank_a_broadcast_block_once) {
     const algorithm& a = tested();
-    if (a.what != collective::bcast) return;
+    if (a.what != collective::bcast || a.early) return;
     for (const std::int32_t ranks : rank_counts(33)) {
         for (const std::int32_t root : roots(a, ranks)) {
             problem p = problem_for(a, ranks, root);
@@ -119,7 +119,8 @@ std::vector<std::string_view> moving() {
 
 INSTANTIATE_TEST_SUITE_P(all, movement, testing::ValuesIn(moving()), [](const auto& instance) {
     std::string name(instance.param);
-    std::ranges::replace(name, '/', '_');
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == '+'; }, '_');
     return name;
 });
 

@@ -103,6 +103,7 @@ TEST_P(reductions, use_the_output_of_the_root_alone) {
 /// Operands can always be received where the result is to be, if their order does not matter.
 TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     const algorithm& a = find_algorithm(GetParam());
+    if (a.early) return;                       // it copies its result to the output
     if (a.what == collective::exscan) return;  // what a rank passes on is not its result, and needs a place of its own
     // The keeper of a folded pair halves down to two chunks, and its output holds one.
     const bool folds_chunks = a.id == "reduce_scatter_block/halving";
@@ -141,7 +142,8 @@ std::vector<std::string_view> reducing() {
 
 INSTANTIATE_TEST_SUITE_P(all, reductions, ::testing::ValuesIn(reducing()), [](const auto& test) {
     std::string name(test.param);
-    std::ranges::replace(name, '/', '_');
+    std::ranges::replace_if(
+        name, [](char c) { return c == '/' || c == '+'; }, '_');
     return name;
 });
 

@@ -13,4 +13,10 @@ schedule reduce_binomial(const problem& p, rank me) {
     return std::move(b).finish();
 }
 
+schedule reduce_binomial_own_last(const problem& p, rank me) {
+    builder b(p, me, 1);
+    reduce_up_own_last(b, p, me, knomial_tree(p.ranks, p.root, me, 2));
+    return std::move(b).finish();
+}
+
 }  // namespace rubato

@@ -8,10 +8,23 @@
 #include "../tree.hpp"
 
 namespace rubato {
+namespace {
+
+tree line(const problem& p, rank me) {
+    return p.commutative ? ring_chain(p.ranks, p.root, me) : two_sided_chain(p.ranks, p.root, me);
+}
+
+}  // namespace
 
 schedule reduce_chain(const problem& p, rank me) {
     builder b(p, me, p.segments);
-    reduce_up(b, p, me, p.commutative ? ring_chain(p.ranks, p.root, me) : two_sided_chain(p.ranks, p.root, me));
+    reduce_up(b, p, me, line(p, me));
+    return std::move(b).finish();
+}
+
+schedule reduce_chain_own_last(const problem& p, rank me) {
+    builder b(p, me, p.segments);
+    reduce_up_own_last(b, p, me, line(p, me));
     return std::move(b).finish();
 }
 

@@ -10,11 +10,21 @@
 #include "rubato/rounds.hpp"
 
 namespace rubato {
+namespace {
+
+clairvoyant::rounds rounds_of(const problem& p, std::span<const rank> who) {
+    const clairvoyant::instance in = clairvoyant::instance_of(p);
+    return who.size() == 1 ? clairvoyant::generate(in, who.front()) : clairvoyant::generate(in);
+}
+
+}  // namespace
 
 std::vector<schedule> reduce_clairvoyant(const problem& p, std::span<const rank> who) {
-    const clairvoyant::instance in = clairvoyant::instance_of(p);
-    return clairvoyant::schedules_of(
-        p, who.size() == 1 ? clairvoyant::generate(in, who.front()) : clairvoyant::generate(in), who);
+    return clairvoyant::schedules_of(p, rounds_of(p, who), who);
+}
+
+std::vector<schedule> reduce_clairvoyant_own_last(const problem& p, std::span<const rank> who) {
+    return clairvoyant::schedules_for_late_root(p, rounds_of(p, who), who);
 }
 
 }  // namespace rubato

@@ -12,4 +12,8 @@ std::vector<schedule> reduce_clairvoyant_plus(const problem& p, std::span<const 
     return clairvoyant::schedules_of(p, clairvoyant::generate_plus(clairvoyant::instance_of(p)), who);
 }
 
+std::vector<schedule> reduce_clairvoyant_plus_own_last(const problem& p, std::span<const rank> who) {
+    return clairvoyant::schedules_for_late_root(p, clairvoyant::generate_plus(clairvoyant::instance_of(p)), who);
+}
+
 }  // namespace rubato

@@ -6,8 +6,9 @@
 #include "../tree.hpp"
 
 namespace rubato {
+namespace {
 
-schedule reduce_linear(const problem& p, rank me) {
+tree flat(const problem& p, rank me) {
     tree t;
     if (me != p.root) {
         t.parent = p.root;
@@ -16,8 +17,20 @@ schedule reduce_linear(const problem& p, rank me) {
             for (const std::int32_t r : {me.value - distance, me.value + distance})
                 if (r >= 0 && r < p.ranks) t.children.emplace_back(r);
     }
+    return t;
+}
+
+}  // namespace
+
+schedule reduce_linear(const problem& p, rank me) {
     builder b(p, me, 1);
-    reduce_up(b, p, me, t);
+    reduce_up(b, p, me, flat(p, me));
+    return std::move(b).finish();
+}
+
+schedule reduce_linear_own_last(const problem& p, rank me) {
+    builder b(p, me, 1);
+    reduce_up_own_last(b, p, me, flat(p, me));
     return std::move(b).finish();
 }
 

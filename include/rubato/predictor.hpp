@@ -1,0 +1,73 @@
+// When ranks will arrive, from when they arrived before. Integer arithmetic: all ranks, on all machines, compute the
+// same from the same numbers.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rubato {
+
+/// Stands for the arrival of a rank of which nothing is known this time.
+inline constexpr time_ns no_arrival = time_ns::min();
+/// The uncertainty of a prediction that has not been compared with anything yet.
+inline constexpr time_ns unsure = time_ns::max();
+
+struct prediction {
+    time_ns value{};
+    time_ns uncertainty = unsure;  ///< how far off the last predictions were, on average
+};
+
+/// Predicts one series of times. Times farther than `longest_time` from zero count as that.
+class RUBATO_API predictor {
+public:
+    virtual ~predictor() = default;
+
+    /// The next time of the series. After `no_arrival` the prediction stays what it was.
+    virtual void observe(time_ns t) = 0;
+    /// 0 and unsure before anything was observed.
+    virtual prediction next() const = 0;
+};
+
+/// One of:
+///   balanced                  always 0: all arrive together, as MPI libraries plan
+///   last                      the last time
+///   average:window=5          the mean of the last 5
+///   exponential:weight=0.5    moves half of the way to each new time
+///   trend:window=8            the straight line through the last 8, by least squares, continued
+/// Predicts the time that is `ahead` (1 to 1024) after the last one observed, 1 being the next; its uncertainty is that
+/// of predictions so far ahead. Throws if the text is of no such form.
+RUBATO_API std::unique_ptr<predictor> make_predictor(std::string_view text, std::int32_t ahead = 1);
+
+/// One of each kind, to compare.
+RUBATO_API std::span<const std::string_view> predictors_to_try();
+
+/// Predicts who will be how late, for all ranks of a communicator.
+class RUBATO_API pattern_predictor {
+public:
+    /// What make_predictor takes, for each rank; or given:TRACE, which predicts the lines of a trace in turn, beginning
+    /// again after the last, whatever is observed.
+    pattern_predictor(std::string_view text, std::int32_t ranks, std::int32_t ahead = 1);
+
+    /// The arrivals of one invocation on a clock that all share, one per rank, or `no_arrival`. What counts is how long
+    /// after the earliest a rank came.
+    void observe(std::span<const time_ns> arrivals);
+    /// False before anything was observed. The earliest arrives at 0, as do ranks that were never observed.
+    bool next(std::vector<time_ns>& arrivals) const;
+    /// Mean over the ranks that can tell; `unsure` if none can.
+    time_ns uncertainty() const;
+
+private:
+    std::vector<std::unique_ptr<predictor>> ranks_{};
+    std::vector<bool> observed_;
+};
+
+/// A rank that began to compute at `start`, and at `now` has done this fraction of it, above 0 and below 1, goes on at
+/// the same speed. Nothing is known of the rest, so the time still to come is the uncertainty: all is well within it as
+/// long as the rest takes at most twice as long as it should.
+RUBATO_API prediction edge(time_ns start, time_ns now, double done);
+
+}  // namespace rubato

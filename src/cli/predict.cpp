@@ -1,0 +1,279 @@
+// rubato predict: how well could arrivals have been foretold?
+#include "command.hpp"
+#include "rubato/arrival.hpp"
+#include "rubato/predictor.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::string trace{};
+    std::vector<std::string> predictors{};
+    std::int32_t lag = 2;
+    bool per_rank = false;
+    bool per_invocation = false;
+    bool json = false;
+};
+
+using times = std::vector<time_ns>;
+
+/// Of several absolute errors.
+struct summary {
+    time_ns mean{};
+    time_ns median{};
+    time_ns most_of_them{};  ///< 95 of 100 are not larger
+    time_ns max{};
+};
+
+/// One invocation, predicted.
+struct attempt {
+    times errors{};  ///< of each rank
+    time_ns uncertainty{};
+    std::optional<std::size_t> last{};  ///< the rank predicted to come last, if not all come together
+    bool last_is_right = false;
+};
+
+struct row {
+    std::string predictor{};
+    std::vector<attempt> attempts{};
+    summary all{};
+    std::size_t last_right = 0;
+};
+
+/// What is to be predicted: how long after the earliest each rank came, in the invocations that have a history.
+struct setting {
+    std::vector<times> trace{};
+    std::size_t lag = 0;
+
+    std::size_t ranks() const { return trace.front().size(); }
+    std::size_t predicted() const { return trace.size() - lag; }
+    std::span<const times> to_predict() const { return std::span(trace).subspan(lag); }
+};
+
+time_ns mean(std::span<const time_ns> t) {
+    double sum = 0;
+    for (const time_ns one : t) sum += static_cast<double>(one.count());
+    return time_ns(std::llround(sum / static_cast<double>(t.size())));
+}
+
+summary summarise(times errors) {
+    std::ranges::sort(errors);
+    const auto at_most = [&errors](std::size_t percent) { return errors[(errors.size() * percent + 99) / 100 - 1]; };
+    return {mean(errors), at_most(50), at_most(95), errors.back()};
+}
+
+/// Nobody if all come together.
+std::optional<std::size_t> last_of(const times& arrivals) {
+    const auto last = std::ranges::max_element(arrivals);
+    if (*last == std::ranges::min(arrivals)) return std::nullopt;
+    return static_cast<std::size_t>(last - arrivals.begin());
+}
+
+setting read(const options& o) {
+    setting s;
+    s.trace = read_trace(o.trace);
+    s.lag = static_cast<std::size_t>(o.lag);
+    if (s.trace.size() <= s.lag)
+        throw error(fmt::format("trace '{}' has {} invocations", o.trace, s.trace.size()),
+                    fmt::format("with a lag of {} the first {} cannot be predicted", s.lag, s.lag),
+                    "give a longer trace");
+    for (times& line : s.trace) {
+        const time_ns earliest = std::ranges::min(line);
+        for (time_ns& t : line) t -= earliest;
+    }
+    return s;
+}
+
+row evaluate(const setting& s, const std::string& text) {
+    row result{text};
+    pattern_predictor predictor(text, static_cast<std::int32_t>(s.ranks()), static_cast<std::int32_t>(s.lag));
+    times predicted;
+    times all;
+    for (std::size_t k = s.lag; k < s.trace.size(); ++k) {
+        const times& actual = s.trace[k];
+        predictor.observe(s.trace[k - s.lag]);
+        predictor.next(predicted);
+        attempt a{{}, predictor.uncertainty(), last_of(predicted)};
+        for (std::size_t r = 0; r < actual.size(); ++r) a.errors.push_back(std::chrono::abs(predicted[r] - actual[r]));
+        // Of several that are last, any is right.
+        a.last_is_right = a.last ? actual[*a.last] == std::ranges::max(actual) : !last_of(actual);
+        if (a.last_is_right) ++result.last_right;
+        all.insert(all.end(), a.errors.begin(), a.errors.end());
+        result.attempts.push_back(std::move(a));
+    }
+    result.all = summarise(std::move(all));
+    return result;
+}
+
+times errors_of_rank(const row& r, std::size_t rank) {
+    times errors;
+    for (const attempt& a : r.attempts) errors.push_back(a.errors[rank]);
+    return errors;
+}
+
+/// Latest minus earliest, on average.
+time_ns mean_imbalance(const setting& s) {
+    times imbalances;
+    for (const times& line : s.to_predict()) imbalances.push_back(std::ranges::max(line));
+    return mean(imbalances);
+}
+
+double share(time_ns part, time_ns whole) { return whole == time_ns{} ? 0 : normalised(part, whole); }
+double last_share(const row& r) { return static_cast<double>(r.last_right) / static_cast<double>(r.attempts.size()); }
+std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
+
+using table = std::vector<std::vector<std::string>>;
+
+std::string aligned(const table& lines) {
+    std::vector<bool> right(lines.front().size(), true);
+    right.front() = false;
+    return align(lines, right);
+}
+
+std::string compare(const setting& s, const std::vector<row>& rows) {
+    const time_ns imbalance = mean_imbalance(s);
+    table lines{{"PREDICTOR", "MEAN ERROR", "MEDIAN", "95 %", "MAX", "OF IMBALANCE", "LAST RANK RIGHT"}};
+    for (const row& r : rows)
+        lines.push_back({r.predictor, format_time(r.all.mean), format_time(r.all.median),
+                         format_time(r.all.most_of_them), format_time(r.all.max), percent(share(r.all.mean, imbalance)),
+                         percent(last_share(r))});
+    return aligned(lines);
+}
+
+/// A row for each rank or invocation, a column with the mean error of each predictor.
+template <class Describe, class Errors>
+std::string detail(std::vector<std::string> heading, const std::vector<row>& rows, std::size_t count, Describe describe,
+                   Errors errors) {
+    for (const row& r : rows) heading.push_back(r.predictor);
+    table lines{std::move(heading)};
+    for (std::size_t i = 0; i < count; ++i) {
+        lines.push_back(describe(i));
+        for (const row& r : rows) lines.back().push_back(format_time(mean(errors(r, i))));
+    }
+    return "\n" + aligned(lines);
+}
+
+std::string as_text(const options& o, const setting& s, const std::vector<row>& rows) {
+    std::string out = fmt::format("{}: {} ranks, {} invocations, {} predicted; mean imbalance {}\n\n", o.trace,
+                                  s.ranks(), s.trace.size(), s.predicted(), format_time(mean_imbalance(s)));
+    out += compare(s, rows);
+    if (o.per_rank) {
+        const auto describe = [&s](std::size_t r) {
+            times late;
+            for (const times& line : s.to_predict()) late.push_back(line[r]);
+            return std::vector{fmt::format("{}", r), format_time(mean(late))};
+        };
+        out += detail({"RANK", "LATE BY"}, rows, s.ranks(), describe, errors_of_rank);
+    }
+    if (o.per_invocation) {
+        const auto describe = [&s](std::size_t i) {
+            const times& line = s.to_predict()[i];
+            return std::vector{fmt::format("{}", s.lag + i), format_time(std::ranges::max(line)),
+                               last_of(line) ? fmt::format("{}", *last_of(line)) : "-"};
+        };
+        out += detail({"INVOCATION", "IMBALANCE", "LAST RANK"}, rows, s.predicted(), describe,
+                      [](const row& r, std::size_t i) { return r.attempts[i].errors; });
+    }
+    return out;
+}
+
+nlohmann::ordered_json to_json(const summary& s) {
+    return {{"mean_ns", s.mean.count()},
+            {"median_ns", s.median.count()},
+            {"p95_ns", s.most_of_them.count()},
+            {"max_ns", s.max.count()}};
+}
+
+nlohmann::ordered_json or_null(const std::optional<std::size_t>& number) {
+    return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
+}
+
+std::string as_json(const options& o, const setting& s, const std::vector<row>& rows) {
+    using json = nlohmann::ordered_json;
+    const time_ns imbalance = mean_imbalance(s);
+    json out{{"trace", o.trace},
+             {"ranks", s.ranks()},
+             {"invocations", s.trace.size()},
+             {"lag", s.lag},
+             {"predicted", s.predicted()},
+             {"mean_imbalance_ns", imbalance.count()},
+             {"predictors", json::array()}};
+    for (const row& r : rows) {
+        json one{{"predictor", r.predictor},
+                 {"error", to_json(r.all)},
+                 {"share_of_imbalance", share(r.all.mean, imbalance)},
+                 {"last_rank_right", last_share(r)},
+                 {"per_rank", json::array()},
+                 {"per_invocation", json::array()}};
+        for (std::size_t rank = 0; rank < s.ranks(); ++rank)
+            one["per_rank"].push_back({{"rank", rank}, {"error", to_json(summarise(errors_of_rank(r, rank)))}});
+        for (std::size_t i = 0; i < r.attempts.size(); ++i) {
+            const attempt& a = r.attempts[i];
+            const times& actual = s.to_predict()[i];
+            auto errors = json::array();
+            for (const time_ns t : a.errors) errors.push_back(t.count());
+            one["per_invocation"].push_back(
+                {{"invocation", s.lag + i},
+                 {"imbalance_ns", std::ranges::max(actual).count()},
+                 {"last_rank", or_null(last_of(actual))},
+                 {"predicted_last_rank", or_null(a.last)},
+                 {"last_rank_right", a.last_is_right},
+                 {"uncertainty_ns", a.uncertainty == unsure ? json() : json(a.uncertainty.count())},
+                 {"error_ns", std::move(errors)}});
+        }
+        out["predictors"].push_back(std::move(one));
+    }
+    return out.dump(2) + '\n';
+}
+
+void predict(const options& o) {
+    const setting s = read(o);
+    std::vector<std::string> chosen = o.predictors;
+    if (chosen.empty()) chosen.assign(predictors_to_try().begin(), predictors_to_try().end());
+    std::vector<row> rows;
+    for (const std::string& text : chosen) rows.push_back(evaluate(s, text));
+    write_out(o.json ? as_json(o, s, rows) : as_text(o, s, rows));
+}
+
+}  // namespace
+
+void add_predict(CLI::App& command, int&) {
+    auto o = std::make_shared<options>();
+    CLI::App* app = command.add_subcommand("predict", "tell how well arrivals of a trace can be predicted");
+    app->add_option("TRACE", o->trace, "a file with a line per invocation, as many times as ranks in each")->required();
+    app->add_option("--predictor", o->predictors, "may be given several times; one of each kind unless given")
+        ->type_name("PREDICTOR")
+        ->allow_extra_args(false);
+    add_integer(*app, "--lag", o->lag, "lag", 1, 1024,
+                "invocation k is predicted from those up to k - N; 2 unless given");
+    app->add_flag("--per-rank", o->per_rank, "also the mean error for each rank");
+    app->add_flag("--per-invocation", o->per_invocation, "also the mean error for each invocation");
+    app->add_flag("--json", o->json, "print an object with all errors");
+    app->footer(
+        "What is predicted is how long after the earliest each rank arrives. Errors are absolute, over all ranks and\n"
+        "invocations that are predicted. OF IMBALANCE: the mean error as a share of the mean imbalance, latest minus\n"
+        "earliest arrival. LAST RANK RIGHT: how often the rank predicted to come last did.\n"
+        "Predictors: balanced (nobody is late), last, average:window=N, exponential:weight=X, trend:window=N (a "
+        "straight\n"
+        "line), given:FILE (the lines of another trace, such as one of an earlier run; the same trace is a perfect\n"
+        "prediction).\n"
+        "Lag: what ranks tell each other in one invocation, all have for certain only in the next but one.\n"
+        "A prediction from progress (PAT_Edge: half is done, so as much is to come) cannot be judged here, since a "
+        "trace\n"
+        "does not tell when half was done.\n"
+        "Examples:\n"
+        "  rubato predict examples/traces/phases.txt\n"
+        "  rubato predict examples/traces/straggler.txt --predictor last --predictor trend:window=4 --per-rank\n"
+        "  rubato predict examples/traces/phases.txt --lag 1 --json");
+    app->callback([o] { predict(*o); });
+}
+
+}  // namespace rubato::cli
