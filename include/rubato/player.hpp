@@ -83,8 +83,9 @@ public:
     struct settings {
         plan_cache::settings plans{};
         std::string predictor = "average:window=5";
-        std::int32_t exchange_every = 8;                     ///< invocations of an operation
-        std::int64_t exchange_from = std::int64_t{4} << 10;  ///< bytes; smaller operations are not worth it
+        std::int32_t exchange_every = 8;  ///< invocations of an operation
+        /// Smaller operations, in bytes, are neither announced nor exchanged for.
+        std::int64_t from_bytes = std::int64_t{4} << 10;
     };
     /// `now` tells the time that all ranks share. Settings must be equal on all ranks.
     player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now);
@@ -100,8 +101,10 @@ public:
     bool progress(bool wait);
     /// The same for a rank that has not arrived: listens, begins, goes on.
     activity poll();
-    /// Counts an invocation that this rank could not make sense of.
-    void skip();
+    /// The rank is at an invocation that is not the player's to run: counts it and gives its number.
+    std::uint64_t pass();
+    /// Nothing can be done on this communicator any more.
+    void fail() noexcept;
     /// The rank will not come any more: contributes what others may wait for. False if exchanges are still under way;
     /// with `wait`, they are complete. What was begun and will never end is the stage's to clear away.
     bool close(bool wait);
@@ -135,6 +138,7 @@ private:
     bool complete_until(std::uint64_t number, bool wait);
     void apply(const gathering& g);
     bool agree(bool wait);
+    bool worth_messages(const intent& what) const;
     void contribute();
     problem planned(const intent& what);
     bool begin(bool wait);
@@ -142,7 +146,6 @@ private:
     void tell_peers(const schedule& s);
     void listen();
     void forget();
-    void fail() noexcept;
     void check_usable() const;
     const char* said_by() const;
 

@@ -102,7 +102,7 @@ bool player::complete_until(std::uint64_t number, bool wait) {
 
 void player::apply(const gathering& g) {
     edge_mode_ = std::ranges::all_of(g.values, said_before);
-    if (g.of == nullptr) return;  // this rank could not make sense of the call
+    if (g.of == nullptr) return;  // it was not the player's to run
     std::vector<time_ns> arrivals;
     for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
     if (!g.of->predict) g.of->predict.emplace(how_.predictor, ranks_);
@@ -130,12 +130,16 @@ bool player::agree(bool wait) {
     return complete_until(number_, wait);
 }
 
+/// Small operations are over before anybody could make use of knowing about them. Equal on all ranks.
+bool player::worth_messages(const intent& what) const {
+    return traits(what.what.what).irregular || what.bytes >= how_.from_bytes;
+}
+
 /// The rank has arrived, and it is agreed how: takes part in the exchange of this invocation, if there is one.
 void player::contribute() {
-    const bool worth = traits(next_->what.what).irregular || next_->bytes >= how_.exchange_from;
     const std::uint64_t calls = record_->calls++;
     const bool due = calls < 2 || calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
-    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth && due)
+    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth_messages(*next_) && due)
         start_exchange(arrival_, edge_.has_value());
     if (contributed_) exchanges_.back().of = record_;
 }
@@ -190,12 +194,12 @@ bool player::begin_early() {
 
 /// Those who have not arrived may begin, too. Ranks that were to come before this one are there already, or soon.
 void player::tell_peers(const schedule& s) {
-    if (!next_->use->early || named_) return;
+    if (!next_->use->early || named_ || !worth_messages(*next_)) return;
     std::vector<std::int32_t> peers;
     for (const step& t : s.steps)
         if (t.is_message()) peers.push_back(t.peer);
     std::ranges::sort(peers);
-    const auto last = std::ranges::unique(peers).begin();
+    const auto last = std::unique(peers.begin(), peers.end());
     const auto arrival = [&](std::int32_t r) { return planned_by_[static_cast<std::size_t>(r)]; };
     for (auto p = peers.begin(); p != last; ++p) {
         if (!planned_by_.empty() && arrival(*p) < arrival(me_.value)) continue;
@@ -239,10 +243,10 @@ void player::arrive(const intent& what, const void* call) {
     check_usable();
     if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
     arrival_ = now_();
-    if (listening_) listen();  // what nobody hears would pile up
     arrived_ = true;
     call_ = call;
     listening_ |= what.use->early;
+    if (what.use->early) listen();  // what was announced is old now
     record_ = &record_of(what);
     if ((begun_ || named_) && !same(*next_, what)) {
         fail();
@@ -304,9 +308,8 @@ void player::forget() {
     ahead_.erase(ahead_.begin(), ahead_.upper_bound(number_));
 }
 
-/// Nothing can be done on this communicator any more.
 void player::fail() noexcept {
-    if (!broken_ && begun_) stage_.abandon();
+    if (!broken_) stage_.abandon();
     broken_ = true;
 }
 
@@ -342,13 +345,21 @@ activity player::poll() {
     }
 }
 
-void player::skip() {
-    if (broken_) return;
-    if (begun_) return fail();
+std::uint64_t player::pass() {
+    check_usable();
+    if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
+    if (begun_ || named_) {
+        fail();
+        throw error("another collective than was named or announced", "its messages are already under way",
+                    "call what was named, on all ranks alike");
+    }
     arrival_ = now_();
     arrived_ = true;
-    if (edge_mode_) (void)agree(true);
+    (void)agree(true);
+    ended_by_.clear();
+    const std::uint64_t number = number_;
     forget();
+    return number;
 }
 
 bool player::close(bool wait) {

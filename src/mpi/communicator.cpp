@@ -140,6 +140,7 @@ public:
     }
     void expect(const outline& o) {
         const std::lock_guard lock(mutex_);
+        if (o.what.use->dynamic) return;  // it has no plan to begin, or to keep to
         player_->expect(o.what);
         if (!o.what.use->early) return;
         stage_.name(o.sizes, player_->number());
@@ -150,21 +151,20 @@ public:
     void start(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        go_on(false);
+        (void)advance(false);
     }
     bool test() {
         const std::lock_guard lock(mutex_);
-        if (under_way_) go_on(false);
-        return !under_way_;
+        return advance(false);
     }
     void wait() {
         const std::lock_guard lock(mutex_);
-        if (under_way_) go_on(true);
+        (void)advance(true);
     }
     void run(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        go_on(true);
+        (void)advance(true);
     }
     void progress() {
         const std::lock_guard lock(mutex_);
@@ -207,13 +207,13 @@ private:
                         fmt::format("use fewer than {} characters", longest));
         said.numbers[0] = how.plans.quantum.count();
         said.numbers[1] = how.exchange_every;
-        said.numbers[2] = how.exchange_from;
+        said.numbers[2] = how.from_bytes;
         how.predictor.copy(said.predictor, how.predictor.size());
         check(MPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         check(MPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
         how.plans.quantum = time_ns(said.numbers[0]);
         how.exchange_every = static_cast<std::int32_t>(said.numbers[1]);
-        how.exchange_from = said.numbers[2];
+        how.from_bytes = said.numbers[2];
         how.predictor = said.predictor;
         (void)make_predictor(how.predictor);
         if (how.exchange_every < 1)
@@ -231,23 +231,36 @@ private:
             if (what.use->early) watch();
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
-            player_->skip();
+            try {
+                (void)player_->pass();
+            } catch (const error&) {
+                // Another call was named: this one is wrong in any case, and the first reason is the better one.
+            }
             throw;
         }
         kind_ = what.kind();
         call_ = c;
-        player_->arrive(what, &call_);
+        if (what.use->dynamic)
+            improvised_ = stage_.improvise(what, call_, player_->pass());
+        else
+            player_->arrive(what, &call_);
         under_way_ = true;
     }
-    void go_on(bool wait) {
+    /// Does what can be done, or with `wait` all; true if nothing is under way any more.
+    bool advance(bool wait) {
+        if (!under_way_) return true;
         try {
-            if (!player_->progress(wait)) return;
+            if (!(improvised_ ? improvised_->advance(wait) : player_->progress(wait))) return false;
         } catch (...) {
             under_way_ = false;
+            if (improvised_) player_->fail();
+            improvised_.reset();
             throw;
         }
+        improvised_.reset();
         under_way_ = false;
         history_.record(kind_, arrival_, clock_.now(), site_);
+        return true;
     }
 
     /// Lets the background thread look after this communicator from now on.
@@ -276,6 +289,7 @@ private:
     common_clock clock_;
     mpi_stage stage_;
     std::optional<player> player_{};
+    std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
     history history_{};
     bool wants_background_;
     std::optional<watch_id> watched_{};

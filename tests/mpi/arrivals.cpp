@@ -95,7 +95,7 @@ private:
         MPI_Comm_split(MPI_COMM_WORLD, colours[static_cast<std::size_t>(me_)], shared_.chance(50) ? me_ : ranks_ - me_,
                        &p.user);
         mpi::settings how;
-        how.agreed.exchange_from = shared_.chance(70) ? 0 : 4096;
+        how.agreed.from_bytes = shared_.chance(70) ? 0 : 4096;
         how.agreed.exchange_every = static_cast<std::int32_t>(1 + shared_.below(3) * shared_.below(3));
         auto predictors = predictors_to_try();
         how.agreed.predictor = shared_.one_of(predictors);
@@ -252,6 +252,7 @@ void check_nothing_left() {
 void check_nothing_piles_up(int ranks) {
     mpi::settings how;
     how.background = false;
+    how.agreed.from_bytes = 0;
     mpi::communicator ours(MPI_COMM_WORLD, how);
     int x = 0;
     const auto waiting = [] {

@@ -33,7 +33,7 @@ std::int64_t total(std::uint64_t n) {
 
 mpi::settings exchanging() {
     mpi::settings how;
-    how.agreed.exchange_from = 0;
+    how.agreed.from_bytes = 0;
     how.agreed.exchange_every = 1;
     return how;
 }
@@ -54,7 +54,7 @@ void check_begun_early(const algorithm& a, const kind& k, bool named) {
     const int root = ranks - 1;
     const experiment e(MPI_COMM_WORLD, a.what, k, traits(a.what).reduces ? MPI_SUM : MPI_OP_NULL, count, root, false);
     const auto want = e.native();
-    mpi::communicator ours(MPI_COMM_WORLD);
+    mpi::communicator ours(MPI_COMM_WORLD, exchanging());
     mpi::selection how(a);
     how.segments = 3;
     for (int attempt = 1; attempt <= 60; ++attempt) {

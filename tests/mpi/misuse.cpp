@@ -85,6 +85,7 @@ void check_broken_promises() {
         check_broken_promise("another operator", early, sum, early, reduce_call(in.data(), out.data(), 5000, MPI_PROD));
         check_broken_promise("another datatype", early, sum, early, floats);
     }
+    check_broken_promise("a negative count", early, sum, early, reduce_call(in.data(), out.data(), -1), "count -1");
     // Known to the root alone: its own chunk is as named, another rank's is larger. It has begun before it is called.
     std::vector<std::int64_t> few(static_cast<std::size_t>(ranks), 1);
     std::vector<std::int64_t> many(static_cast<std::size_t>(ranks), 5000);
@@ -141,19 +142,28 @@ void check_order_of_calls() {
     if (!call.test()) fail("a call that has ended is under way");
     if (me == 0 && sum != ranks) fail("a reduction beside misuse is wrong");
     works(ours);
+    // What chooses while it runs may be named, too.
+    for (const algorithm& a : algorithms()) {
+        if (a.dynamic == nullptr || a.what != collective::reduce) continue;
+        ours.expect(a, reduce_call(&x, &sum, 1));
+        ours.reduce(a, &x, &sum, 1, MPI_INT, MPI_SUM, 0);
+        if (me == 0 && sum != ranks) fail(fmt::format("{} after it was named is wrong", a.id));
+    }
 }
 
 /// A name does not outlive a call that was refused: what others announce later has other sizes.
 void check_refused_name() {
     mpi::settings how;
     how.background = false;
+    how.agreed.from_bytes = 0;
     mpi::communicator ours(MPI_COMM_WORLD, how);
     works(ours);
     std::vector<int> in(3000, 1);
     std::vector<int> out(3000);
     const mpi::selection early("reduce/chain+early");
-    ours.expect(early, reduce_call(in.data(), out.data(), 3000));
-    refuse("a negative count", [&] { ours.run(early, reduce_call(in.data(), out.data(), -1)); }, {"count -1"});
+    const mpi::call outside = reduce_call(in.data(), out.data(), 3000, MPI_SUM, ranks);
+    ours.expect(early, outside);
+    refuse("a root outside", [&] { ours.run(early, outside); }, {"root"});
     const std::uint64_t before = ours.begun_early();
     if (me == 0)
         while (ours.begun_early() == before) ours.progress();

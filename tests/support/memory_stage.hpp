@@ -96,16 +96,9 @@ class memory_stage final : public stage {
 public:
     memory_stage(hall& h, rank me, std::uint64_t seed) : hall_(h), me_(me), random_(seed) {}
 
-    /// The sizes of an operation that is expected.
-    void name(layout sizes, std::uint64_t number) {
-        named_ = std::move(sizes);
-        named_number_ = number;
-    }
-
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
         if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
-        sizes_ =
-            named_number_ == number ? named_ : layout::uniform(what.bytes / static_cast<std::int64_t>(sizeof(affine)));
+        sizes_ = layout::uniform(what.bytes / static_cast<std::int64_t>(sizeof(affine)));
         bind(p, number);
         return true;
     }
@@ -172,8 +165,6 @@ private:
     std::mt19937_64 random_;
     const memory_call* call_ = nullptr;
     layout sizes_{};
-    layout named_{};
-    std::optional<std::uint64_t> named_number_{};
     memory memory_{};
     std::vector<affine> scratch_{};
     std::optional<in_memory> messages_{};

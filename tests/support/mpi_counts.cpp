@@ -74,6 +74,10 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     const ending e(1, request);
     return PMPI_Wait(request, status);
 }
+int MPI_Testall(int n, MPI_Request* all, int* done, MPI_Status* statuses) {
+    const ending e(n, all);
+    return PMPI_Testall(n, all, done, statuses);
+}
 int MPI_Waitall(int n, MPI_Request* all, MPI_Status* statuses) {
     const ending e(n, all);
     return PMPI_Waitall(n, all, statuses);
