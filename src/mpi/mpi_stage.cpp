@@ -106,10 +106,13 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
       told_to_(static_cast<std::size_t>(ranks)) {}
 
 mpi_stage::~mpi_stage() {
-    // After a failure: MPI may still use what has not completed.
-    static auto& kept = *new std::deque<std::deque<posted>>;
     for (std::deque<posted>* pending : {&exchanges_, &told_})
-        if (!pending->empty()) kept.push_back(std::move(*pending));
+        if (!pending->empty()) keep(std::move(*pending));
+}
+
+void mpi_stage::keep(std::deque<posted> pending) {
+    static auto& kept = *new std::deque<std::deque<posted>>;
+    kept.push_back(std::move(pending));
 }
 
 bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t number) {

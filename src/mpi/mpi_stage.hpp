@@ -48,6 +48,8 @@ private:
         std::vector<std::int64_t> data{};
         std::int64_t mine = 0;
     };
+    /// For ever: after a failure MPI may still use what has not completed.
+    static void keep(std::deque<posted> pending);
 
     MPI_Comm comm_;
     int me_;
