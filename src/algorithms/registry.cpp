@@ -40,9 +40,19 @@ struct short_name {
     std::string_view alias;
 };
 constexpr std::array short_names{
-    short_name{"scatter/binomial", "BNOM"}, short_name{"scatter/linear", "LIN"},
-    short_name{"gather/binomial", "BNOM"},  short_name{"gather/linear", "LIN"},
+    short_name{"scatter/binomial", "BNOM"},
+    short_name{"scatter/linear", "LIN"},
+    short_name{"scatter/sorted_binomial", "SBN"},
+    short_name{"scatter/sorted_binomial+early", "BSBN"},
+    short_name{"scatter/sorted_linear", "SLN"},
+    short_name{"scatter/sorted_linear+early", "BSLN"},
+    short_name{"gather/binomial", "BNOM"},
+    short_name{"gather/linear", "LIN"},
     short_name{"gather/linear_sync", "LS"},
+    short_name{"gather/sorted_binomial", "SBN"},
+    short_name{"gather/sorted_binomial+early", "BSBN"},
+    short_name{"gather/sorted_linear_sync", "SLS"},
+    short_name{"gather/sorted_linear_sync+early", "BSLS"},
 };
 
 constexpr std::string_view alias_of(std::string_view id) {

@@ -1,8 +1,8 @@
 // The form of a schedule that can begin before its rank arrives: the same messages, but what would be written to the
 // output lies in scratch until the rank is there.
 //
-// Not all of the output needs a place in scratch. What is written only by steps that wait for the rank's input anyway,
-// or by one copy and touched by nothing else, stays where it is. The last copies come at the end, so they hold nothing
+// Not all of the output needs a place in scratch. What is touched only by steps that wait for the rank's input anyway,
+// or by one copy that no other step waits for, stays where it is. The last copies come at the end, so they hold nothing
 // up, one for each step that wrote a result, so that it is copied as soon as it is there.
 #include "rubato/schedule.hpp"
 
@@ -39,9 +39,11 @@ std::vector<bool> steps_of_the_arrived(const schedule& s, const std::vector<std:
         wait[i] = (t.kind != step_kind::recv && t.from == buffer::input) ||
                   std::ranges::any_of(on, [&wait](std::uint32_t d) { return wait[d]; });
     }
+    std::vector<bool> awaited(s.steps.size());
+    for (const std::uint32_t d : s.dependencies) awaited[d] = true;
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
         const step& t = s.steps[i];
-        if (t.kind != step_kind::copy || !writes_output(t)) continue;
+        if (t.kind != step_kind::copy || !writes_output(t) || awaited[i]) continue;
         const run r = target(t);
         const bool nobody_else =
             std::all_of(accesses.begin() + r.first, accesses.begin() + r.end, [](std::uint32_t n) { return n == 1; });

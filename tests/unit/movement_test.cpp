@@ -86,7 +86,8 @@ TEST_P(movement, moves_single_chunks_where_their_sizes_differ) {
     const algorithm& a = tested();
     if (!traits(a.what).irregular) return;
     for (const schedule& s : build_all(a, problem_for(a, 9, 4)))
-        for (const step& t : s.steps) EXPECT_EQ(t.source / s.parts, (t.source + t.count - 1) / s.parts) << to_string(t);
+        for (const step& t : s.steps)
+            EXPECT_TRUE(t.count == 0 || t.source / s.parts == (t.source + t.count - 1) / s.parts) << to_string(t);
 }
 
 /// A broadcast that sends a rank the same block twice, or the root anything, wastes bandwidth.

@@ -1,0 +1,57 @@
+// Sorted binomial scatter (SBN; BSBN if begun early). As the binomial scatter, but those who arrive first take part
+// first, so that those who arrive later are leaves, and nobody waits for what they would have to pass on.
+//
+// A subtree's chunks travel in the order in which they are handed on, so only the root packs them, and only where they
+// are not consecutive anyway.
+//
+// Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all are there. If one rank comes T
+// after the others, the larger of that and T + alpha + m beta; begun early, the larger of that and T.
+// Rank counts: any. If all are predicted to arrive together, it is the binomial scatter.
+// Source: Proficz 2020, Figs 7 and 8.
+#include "../arrival_order.hpp"
+#include "../builders.hpp"
+
+namespace rubato {
+namespace {
+
+/// These chunks of the root's input, one after the other.
+slice in_line(builder& b, slice input, const std::vector<rank>& ranks) {
+    const std::vector<slice> runs = chunk_runs(input, ranks);
+    if (runs.size() == 1) return runs.front();
+    const slice packed = b.scratch_chunks(static_cast<std::uint32_t>(ranks.size()));
+    std::uint32_t done = 0;
+    for (const slice& run : runs) {
+        b.copy(run, packed.sub(done, run.count));
+        done += run.count;
+    }
+    return packed;
+}
+
+}  // namespace
+
+schedule scatter_sorted_binomial(const problem& p, rank me) {
+    if (all_together(p)) return scatter_binomial(p, me);
+    builder b(p, me, 1);
+    const lined_up_tree t(p, me, by_arrival(p));
+    const auto branches = t.branches();
+    if (!t.parent()) {
+        const slice input = b.input(0, static_cast<std::uint32_t>(p.ranks));
+        for (const auto& [child, ranks] : branches) b.send(child, in_line(b, input, ranks));
+        b.copy(b.input(chunk_of(me)), b.output());
+        return std::move(b).finish();
+    }
+    std::uint32_t chunks = 1;
+    for (const auto& branch : branches) chunks += static_cast<std::uint32_t>(branch.ranks.size());
+    const slice data = chunks == 1 ? b.output() : b.scratch_chunks(chunks);
+    b.recv(*t.parent(), data);
+    std::uint32_t passed = 1;
+    for (const auto& [child, ranks] : branches) {
+        const auto n = static_cast<std::uint32_t>(ranks.size());
+        b.send(child, data.sub(passed, n));
+        passed += n;
+    }
+    b.copy(data.sub(0), b.output());
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

@@ -1,0 +1,18 @@
+// Sorted linear scatter (SLN; BSLN if begun early). The root sends each rank its chunk, those who arrive first before
+// those who arrive later, so that nobody who is there waits behind somebody who is not.
+//
+// Cost: as linear, (P - 1)(alpha + m beta), m = one chunk, if all are there. If one rank comes T after the others, the
+// larger of that and T + alpha + m beta; begun early, the larger of that and T.
+// Rank counts: any. Without predicted arrivals the order is that of ranks.
+// Source: Proficz 2020, Figs 5 and 6.
+#include "../arrival_order.hpp"
+
+namespace rubato {
+
+schedule scatter_sorted_linear(const problem& p, rank me) {
+    builder b(p, me, 1);
+    scatter_in_order(b, p, me, by_arrival(p));
+    return std::move(b).finish();
+}
+
+}  // namespace rubato
