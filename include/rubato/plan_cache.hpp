@@ -12,8 +12,9 @@
 
 namespace rubato {
 
-/// The problem that is really solved: arrivals count from the earliest and are rounded to multiples of `quantum`, and
-/// what the algorithm does not use is left out. Similar problems become equal, on all ranks alike.
+/// The problem that is really solved: arrivals count from the earliest and are rounded to multiples of `quantum`, or, for
+/// an algorithm that knows no round time, only their order counts; what it does not use is left out. Similar problems
+/// become equal, on all ranks alike.
 RUBATO_API problem rounded(const algorithm& a, problem p, time_ns quantum);
 
 /// The plans of one rank, those used last. Every plan is made from the rounded problem, so that it does not depend on

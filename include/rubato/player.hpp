@@ -82,8 +82,9 @@ public:
     struct settings {
         plan_cache::settings plans{};
         std::string predictor = "average:window=5";
-        std::int32_t exchange_every = 8;                     ///< invocations of an operation
-        std::int64_t exchange_from = std::int64_t{4} << 10;  ///< bytes; smaller operations are not worth it
+        std::int32_t exchange_every = 8;  ///< invocations of an operation
+        /// Smaller operations, in bytes, are neither announced nor exchanged for.
+        std::int64_t from_bytes = std::int64_t{4} << 10;
     };
     /// `now` tells the time that all ranks share. Settings must be equal on all ranks.
     player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now);
@@ -134,6 +135,7 @@ private:
     bool complete_until(std::uint64_t number, bool wait);
     void apply(const gathering& g);
     bool agree(bool wait);
+    bool worth_messages(const intent& what) const;
     void contribute();
     problem planned(const intent& what);
     bool begin(bool wait);

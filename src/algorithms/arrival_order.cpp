@@ -5,6 +5,13 @@
 #include <functional>
 
 namespace rubato {
+namespace {
+
+time_ns arrival(const problem& p, rank r) {
+    return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
+}
+
+}  // namespace
 
 std::vector<rank> others(const problem& p) {
     std::vector<rank> order;
@@ -15,13 +22,14 @@ std::vector<rank> others(const problem& p) {
 
 std::vector<rank> by_arrival(const problem& p) {
     std::vector<rank> order = others(p);
-    if (!p.arrivals.empty())
-        std::ranges::stable_sort(order, {}, [&p](rank r) { return p.arrivals[static_cast<std::size_t>(r.value)]; });
+    std::ranges::stable_sort(order, {}, [&p](rank r) { return arrival(p, r); });
     return order;
 }
 
-bool all_together(const problem& p) {
-    return std::ranges::adjacent_find(p.arrivals, std::not_equal_to<>()) == p.arrivals.end();
+bool others_together(const problem& p) {
+    const auto when = [&p](rank r) { return arrival(p, r); };
+    const std::vector<rank> all = others(p);
+    return std::ranges::adjacent_find(all, std::not_equal_to<>(), when) == all.end();
 }
 
 void scatter_in_order(builder& b, const problem& p, rank me, std::span<const rank> order) {

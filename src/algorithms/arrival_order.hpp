@@ -13,8 +13,8 @@ namespace rubato {
 std::vector<rank> others(const problem& p);
 /// The same, earliest first; those who arrive together in the order of ranks.
 std::vector<rank> by_arrival(const problem& p);
-/// Whether all are predicted to arrive together, so that there is nothing to sort.
-bool all_together(const problem& p);
+/// Whether all but the root are predicted to arrive together, so that there is nothing to sort.
+bool others_together(const problem& p);
 
 /// Appends a scatter in which the root sends these ranks their chunks, one after the other.
 void scatter_in_order(builder& b, const problem& p, rank me, std::span<const rank> order);

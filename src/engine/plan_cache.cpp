@@ -24,6 +24,13 @@ problem rounded(const algorithm& a, problem p, time_ns quantum) {
     if (together) {
         p.arrivals.clear();
         p.round_time = {};
+    } else if (!a.has(need::round_time)) {
+        // It does not know how long anything takes, so it can only use who comes before whom.
+        p.round_time = {};
+        std::vector<time_ns> in_order = p.arrivals;
+        std::ranges::sort(in_order);
+        in_order.erase(std::ranges::unique(in_order).begin(), in_order.end());
+        for (time_ns& t : p.arrivals) t = time_ns(std::ranges::lower_bound(in_order, t) - in_order.begin());
     }
     return p;
 }

@@ -125,12 +125,16 @@ bool player::agree(bool wait) {
     return complete_until(number_, wait);
 }
 
+/// Small operations are over before anybody could make use of knowing about them. Equal on all ranks.
+bool player::worth_messages(const intent& what) const {
+    return traits(what.what.what).irregular || what.bytes >= how_.from_bytes;
+}
+
 /// The rank has arrived, and it is agreed how: takes part in the exchange of this invocation, if there is one.
 void player::contribute() {
-    const bool worth = traits(next_->what.what).irregular || next_->bytes >= how_.exchange_from;
     const std::uint64_t calls = record_->calls++;
     const bool due = calls < 2 || calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
-    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth && due)
+    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth_messages(*next_) && due)
         start_exchange(arrival_, edge_.has_value());
     if (contributed_) exchanges_.back().of = record_;
 }
@@ -185,7 +189,7 @@ bool player::begin_early() {
 
 /// Those who have not arrived may begin, too. Ranks that were to come before this one are there already, or soon.
 void player::tell_peers(const schedule& s) {
-    if (!next_->use->early || named_) return;
+    if (!next_->use->early || named_ || !worth_messages(*next_)) return;
     std::vector<std::int32_t> peers;
     for (const step& t : s.steps)
         if (t.is_message()) peers.push_back(t.peer);
@@ -237,6 +241,7 @@ void player::arrive(const intent& what, const void* call) {
     arrived_ = true;
     call_ = call;
     listening_ |= what.use->early;
+    if (what.use->early) listen();  // what was announced is old now
     record_ = &record_of(what);
     if ((begun_ || named_) && !same(*next_, what)) {
         fail();

@@ -16,8 +16,8 @@ std::string_view id_for(collective what, std::int64_t bytes) {
     const bool many = bytes >= large;
     switch (what) {
         case collective::barrier: return "barrier/dissemination";
-        case collective::bcast: return many ? "bcast/chain+early" : "bcast/binomial+early";
-        case collective::reduce: return many ? "reduce/chain+early" : "reduce/binomial+early";
+        case collective::bcast: return many ? "bcast/chain+early" : "bcast/binomial";
+        case collective::reduce: return many ? "reduce/chain+early" : "reduce/binomial";
         case collective::allreduce: return many ? "allreduce/rabenseifner" : "allreduce/recursive_doubling";
         case collective::scatter: return "scatter/sorted_linear+early";
         case collective::gather: return "gather/sorted_linear_sync+early";

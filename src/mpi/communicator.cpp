@@ -198,13 +198,13 @@ private:
                         fmt::format("use fewer than {} characters", longest));
         said.numbers[0] = how.plans.quantum.count();
         said.numbers[1] = how.exchange_every;
-        said.numbers[2] = how.exchange_from;
+        said.numbers[2] = how.from_bytes;
         how.predictor.copy(said.predictor, how.predictor.size());
         check(MPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         check(MPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
         how.plans.quantum = time_ns(said.numbers[0]);
         how.exchange_every = static_cast<std::int32_t>(said.numbers[1]);
-        how.exchange_from = said.numbers[2];
+        how.from_bytes = said.numbers[2];
         how.predictor = said.predictor;
         (void)make_predictor(how.predictor);
         if (how.exchange_every < 1)

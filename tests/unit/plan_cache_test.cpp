@@ -42,6 +42,20 @@ TEST(plan_cache, arrivals_count_from_the_earliest_and_are_rounded) {
     EXPECT_EQ(cache.counted().hits, 2U);
 }
 
+TEST(plan_cache, without_a_round_time_only_the_order_counts) {
+    plan_cache cache{rank(0)};
+    const algorithm& sorted = find_algorithm("gather/sorted_binomial");
+    const auto plan_for = [&](std::vector<std::int64_t> arrivals) {
+        problem p = with_arrivals(std::move(arrivals), 0);
+        p.what = collective::gather;
+        return cache.get(sorted, p);
+    };
+    const auto first = plan_for({0, 5000, 70, 9000});
+    EXPECT_EQ(first, plan_for({1, 700, 3, 80000}));
+    EXPECT_NE(first, plan_for({0, 50, 70, 9000}));
+    EXPECT_NE(first, plan_for({0, 5000, 0, 9000}));
+}
+
 TEST(plan_cache, the_plan_does_not_depend_on_who_came_first) {
     const std::vector<problem> alike{with_arrivals({0, 2600, 100, 4900}), with_arrivals({10, 2510, 0, 5100}),
                                      with_arrivals({240, 2400, 0, 4760})};

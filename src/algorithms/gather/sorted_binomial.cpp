@@ -7,7 +7,7 @@
 // Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all are there. A late rank adds what
 // it is late, as it takes in half of the chunks only then; begun early, they wait for it, and if it comes T after the
 // others, it takes the larger of that and T + alpha + P/2 m beta. A late root, begun early: the larger of that and T.
-// Rank counts: any. If all are predicted to arrive together, it is the binomial gather.
+// Rank counts: any. If all but the root are predicted to arrive together, it is the binomial gather.
 // Source: Proficz 2020, Figs 11 and 12.
 #include "../arrival_order.hpp"
 #include "../builders.hpp"
@@ -37,7 +37,7 @@ void gather_to_root(builder& b, rank me, slice output, const std::vector<lined_u
 }  // namespace
 
 schedule gather_sorted_binomial(const problem& p, rank me) {
-    if (all_together(p)) return gather_binomial(p, me);
+    if (others_together(p)) return gather_binomial(p, me);
     builder b(p, me, 1);
     std::vector<rank> latest_first = by_arrival(p);
     std::ranges::reverse(latest_first);

@@ -6,7 +6,7 @@
 //
 // Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all are there. If one rank comes T
 // after the others, the larger of that and T + alpha + m beta; begun early, the larger of that and T.
-// Rank counts: any. If all are predicted to arrive together, it is the binomial scatter.
+// Rank counts: any. If all but the root are predicted to arrive together, it is the binomial scatter.
 // Source: Proficz 2020, Figs 7 and 8.
 #include "../arrival_order.hpp"
 #include "../builders.hpp"
@@ -30,7 +30,7 @@ slice in_line(builder& b, slice input, const std::vector<rank>& ranks) {
 }  // namespace
 
 schedule scatter_sorted_binomial(const problem& p, rank me) {
-    if (all_together(p)) return scatter_binomial(p, me);
+    if (others_together(p)) return scatter_binomial(p, me);
     builder b(p, me, 1);
     const lined_up_tree t(p, me, by_arrival(p));
     const auto branches = t.branches();

@@ -1,0 +1,56 @@
+// The figures of docs/reproduction.md: what can be computed of the figures and tables of Marendic et al. 2016, Proficz
+// & Ocetkiewicz 2020 and Proficz 2020.
+//
+//   reproduction [--page FILE] [--pictures FOLDER]
+//
+// Everything is computed or simulated, nothing is timed, so it is the same on every machine. With --page it prints
+// only those lines that the page lacks, and fails if there are any.
+#include "page.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using namespace rubato;
+
+/// The lines, but for headings, that are not in the page.
+std::string missing_in(const std::string& page) {
+    std::ifstream file(page);
+    if (!file) throw error(fmt::format("cannot read '{}'", page), "there is no such file", "name the page");
+    std::set<std::string> there;
+    for (std::string line; std::getline(file, line);) there.insert(line);
+    std::string missing;
+    std::istringstream ours(reproduction::output());
+    for (std::string line; std::getline(ours, line);)
+        if (!line.starts_with('#') && !there.contains(line)) missing += line + '\n';
+    return missing;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app(
+        "Prints the figures of docs/reproduction.md: nothing is timed, so they are the same on every machine.");
+    std::string page;
+    std::string pictures;
+    app.add_option("--page", page, "print only the lines that this file lacks; fails if there are any");
+    app.add_option("--pictures", pictures, "draw the pictures into this folder");
+    CLI11_PARSE(app, argc, argv);
+    std::string& output = reproduction::output();
+    try {
+        reproduction::marendic_2016();
+        reproduction::marendic_2016_late(pictures);
+        reproduction::proficz_ocetkiewicz_2020();
+        reproduction::proficz_2020_equations();
+        reproduction::proficz_2020_tables();
+        if (!page.empty()) output = missing_in(page);
+    } catch (const error& e) {
+        fmt::print(stderr, "reproduction: {}\n", e.what());
+        return 2;
+    }
+    fmt::print("{}", output);
+    return !page.empty() && !output.empty() ? 1 : 0;
+}

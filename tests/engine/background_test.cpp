@@ -1,0 +1,167 @@
+// The background thread alone, and with players: ranks as threads, each with a background thread of its own, that does
+// what it can before its rank arrives.
+#include "rubato/background.hpp"
+
+#include "../support/memory_stage.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace rubato {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::memory_call;
+
+/// Waits for something that another thread does soon.
+template <class F>
+bool comes_true(F f) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!f())
+        if (std::chrono::steady_clock::now() > end) return false;
+    return true;
+}
+
+TEST(background, looks_while_something_may_come_and_sleeps_else) {
+    std::atomic<activity> seen = activity::listening;
+    std::atomic<int> looks = 0;
+    background b;
+    const auto ticket = b.watch([&] {
+        ++looks;
+        return seen.load();
+    });
+    EXPECT_TRUE(comes_true([&] { return looks > 3; }));
+    seen = activity::nothing;
+    // It looks once more at most, after it has seen that nothing can come.
+    EXPECT_TRUE(comes_true([&] {
+        const int before = looks;
+        std::this_thread::sleep_for(20ms);
+        return looks == before;
+    }));
+    const int asleep = looks;
+    b.wake();
+    EXPECT_TRUE(comes_true([&] { return looks > asleep; }));
+    seen = activity::moving;
+    b.wake();
+    EXPECT_TRUE(comes_true([&] { return looks > asleep + 10; }));
+    b.leave(ticket);
+    const int left = looks;
+    std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(looks, left);
+    EXPECT_GT(b.looks(), 10U);
+}
+
+TEST(background, refuses_a_core_that_is_not_there) {
+    background::settings how;
+    how.core = 1 << 20;
+    background b(how);
+    EXPECT_THROW(b.watch([] { return activity::nothing; }), error);
+}
+
+/// A rank's end of a communicator, as a process has it.
+class seat {
+public:
+    seat(testing::hall& h, rank me, std::uint64_t seed, background& b)
+        : stage_(h, me, seed),
+          player_(me, h.ranks(), stage_, settings(), [] { return testing_time(); }),
+          background_(b) {
+        ticket_ = b.watch([this] {
+            const std::unique_lock lock(mutex_, std::try_to_lock);
+            return lock ? player_.poll() : activity::listening;
+        });
+    }
+    ~seat() {
+        background_.leave(ticket_);
+        player_.close(true);
+    }
+
+    void expect(const intent& what) {
+        const std::lock_guard lock(mutex_);
+        player_.expect(what);
+        background_.wake();
+    }
+    void say_when(time_ns t) {
+        const std::lock_guard lock(mutex_);
+        player_.edge(t);
+    }
+    void run(const intent& what, const memory_call& c) {
+        const std::lock_guard lock(mutex_);
+        player_.arrive(what, &c);
+        player_.progress(true);
+    }
+    std::uint64_t begun_early() {
+        const std::lock_guard lock(mutex_);
+        return player_.begun_early();
+    }
+
+    static time_ns testing_time() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+private:
+    static player::settings settings() {
+        player::settings s;
+        s.exchange_every = 2;
+        s.from_bytes = 0;
+        return s;
+    }
+
+    std::mutex mutex_{};
+    testing::memory_stage stage_;
+    player player_;
+    background& background_;
+    background::ticket ticket_{};
+};
+
+TEST(background, a_thousand_collectives_while_ranks_come_and_go) {
+    constexpr std::int32_t ranks = 4;
+    constexpr int collectives = 1000;
+    std::vector<const algorithm*> choice;
+    for (const algorithm& a : algorithms())
+        if (a.early || a.arrival_aware) choice.push_back(&a);
+    testing::hall first(ranks);
+    testing::hall second(ranks);
+    std::atomic<int> wrong = 0;
+    std::atomic<std::uint64_t> early = 0;
+    std::vector<std::thread> processes;
+    for (std::int32_t me = 0; me < ranks; ++me) {
+        processes.emplace_back([&, me] {
+            background::settings fast;
+            fast.interval = 10us;
+            background thread(fast);
+            seat on_first(first, rank(me), 10 + static_cast<std::uint64_t>(me), thread);
+            seat on_second(second, rank(me), 20 + static_cast<std::uint64_t>(me), thread);
+            std::mt19937 program(1);                                 // the same for all
+            std::mt19937 own(100 + static_cast<std::uint32_t>(me));  // this rank's
+            for (int i = 0; i < collectives; ++i) {
+                seat& s = program() % 2 ? on_first : on_second;
+                intent what;
+                what.use = choice[program() % choice.size()];
+                what.what.what = what.use->what;
+                what.what.ranks = ranks;
+                what.what.root = rank(static_cast<std::int32_t>(program() % ranks));
+                what.what.round_time = 10us;
+                const auto units = static_cast<std::int64_t>(program() % 40);
+                const bool all_say_when = program() % 2 == 0;
+                what.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));
+                what.type = what.op = 0;
+                if (traits(what.what.what).irregular) what.bytes = intent::unknown;
+                memory_call c(what.what, me, units);
+                if (own() % 3 == 0) s.expect(what);
+                if (all_say_when && own() % 16 != 0) s.say_when(seat::testing_time() + 100us);
+                if (own() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 300));
+                s.run(what, c);
+                const auto expected = testing::expected_output(what.what, me, units);
+                if (!expected.empty() && c.output != expected) ++wrong;
+            }
+            early += on_first.begun_early() + on_second.begun_early();
+        });
+    }
+    for (std::thread& t : processes) t.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_GT(early, 100U);
+    EXPECT_EQ(first.undelivered(UINT64_MAX) + second.undelivered(UINT64_MAX), 0U);
+}
+
+}  // namespace
+}  // namespace rubato
