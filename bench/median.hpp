@@ -8,7 +8,7 @@
 inline double median(std::vector<double> v) {
     const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
     std::nth_element(v.begin(), middle, v.end());
-    return *middle;
+    return v.size() % 2 == 1 ? *middle : (*middle + *std::max_element(v.begin(), middle)) / 2;
 }
 
 struct estimate {
@@ -18,7 +18,7 @@ struct estimate {
 };
 
 /// The median and, from the ordered samples, the narrowest interval around it that holds with 95 %, whatever the
-/// distribution; with fewer than 6 samples, all of them.
+/// distribution; with fewer than 6 samples, all of them. At most 1000 samples.
 inline estimate estimate_median(std::vector<double> v) {
     std::ranges::sort(v);
     const std::size_t n = v.size();
@@ -32,5 +32,5 @@ inline estimate estimate_median(std::vector<double> v) {
         below += chance;
         if (below <= 0.025) ++outside;
     }
-    return {v[n / 2], v[outside], v[n - 1 - outside]};
+    return {median(v), v[outside], v[n - 1 - outside]};
 }
