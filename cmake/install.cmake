@@ -3,11 +3,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS rubato_library EXPORT rubatoTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN mpi.hpp EXCLUDE)
+install(DIRECTORY include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} PATTERN mpi.hpp EXCLUDE PATTERN pat.h EXCLUDE)
 set(pkg_config_files rubato.pc)
 if(RUBATO_MPI)
   install(TARGETS rubato_mpi EXPORT rubatoTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES include/rubato/mpi.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rubato)
+  install(FILES include/rubato/mpi.hpp include/rubato/pat.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rubato)
   list(APPEND pkg_config_files rubato_mpi.pc)
 endif()
 

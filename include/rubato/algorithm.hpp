@@ -4,6 +4,7 @@
 #include "rubato/problem.hpp"
 #include "rubato/schedule.hpp"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ constexpr std::uint16_t operator|(std::uint16_t a, need b) {
 /// The ways of an n-way dissemination that is given no radix.
 inline constexpr std::int32_t default_ways = 2;
 
+class state_machine;
+
 struct algorithm {
     std::string_view id;  ///< "collective/name"; an early form is "collective/name+early"
     collective what;
@@ -45,11 +48,15 @@ struct algorithm {
     /// Begun before its rank arrives where it was named or announced; until then its output lies in scratch.
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
-    // One of these is set; the second where the schedules of all ranks come out of one computation.
+    // One of these is set; the second where the schedules of all ranks come out of one computation, the third where
+    // the ranks choose while they run (rubato/dynamic.hpp). Schedules of those are what they do for given arrivals.
     schedule (*build)(const problem&, rank);
     std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
+    std::unique_ptr<state_machine> (*dynamic)(const problem&, rank);
 
     std::string_view name() const { return id.substr(id.find('/') + 1); }
+    /// Whether problem::round_time makes a difference.
+    bool uses_round_time() const { return dynamic != nullptr || has(need::round_time); }
     bool has(need n) const { return (needs & static_cast<std::uint16_t>(n)) != 0; }
 };
 

@@ -100,8 +100,10 @@ public:
     bool progress(bool wait);
     /// The same for a rank that has not arrived: listens, begins, goes on.
     activity poll();
-    /// Counts an invocation that this rank could not make sense of.
-    void skip();
+    /// The rank is at an invocation that is not the player's to run: counts it and gives its number.
+    std::uint64_t pass();
+    /// Nothing can be done on this communicator any more.
+    void fail() noexcept;
     /// The rank will not come any more: contributes what others may wait for. False if exchanges are still under way;
     /// with `wait`, they are complete. What was begun and will never end is the stage's to clear away.
     bool close(bool wait);
@@ -143,7 +145,6 @@ private:
     void tell_peers(const schedule& s);
     void listen();
     void forget();
-    void fail() noexcept;
 
     rank me_;
     std::int32_t ranks_;

@@ -1,6 +1,7 @@
 // The function behind every row of the table, so that one algorithm can be made of another.
 #pragma once
 
+#include "rubato/dynamic.hpp"
 #include "rubato/problem.hpp"
 #include "rubato/schedule.hpp"
 
@@ -9,11 +10,13 @@ namespace rubato {
 #define ROW(c, n, needs, uses, summary, source) schedule c##_##n(const problem&, rank);
 #define ROW_TOGETHER(c, n, needs, uses, summary, source) \
     std::vector<schedule> c##_##n(const problem&, std::span<const rank>);
+#define ROW_DYNAMIC(c, n, needs, uses, summary, source) std::unique_ptr<state_machine> c##_##n(const problem&, rank);
 #define EARLY(c, n, f, source) schedule f(const problem&, rank);
 #define EARLY_TOGETHER(c, n, f, source) std::vector<schedule> f(const problem&, std::span<const rank>);
 #include "table.def"
 #undef ROW
 #undef ROW_TOGETHER
+#undef ROW_DYNAMIC
 #undef EARLY
 #undef EARLY_TOGETHER
 

@@ -18,7 +18,7 @@ slice slot_ring::take(block shape, slice keep) {
     return slot.holding(shape, 1);
 }
 
-void partial::absorb(rank from, bool on_right) {
+builder::step_id partial::absorb(rank from, bool on_right) {
     const slice at_home = part(home_, value_.shape, value_.count);
     if (commutative_) on_right = value_.where == buffer::input;
     if (value_.where == buffer::input && !on_right) {
@@ -28,13 +28,11 @@ void partial::absorb(rank from, bool on_right) {
     }
     const slice received = at_home_ ? nested_scratch(b_, away_, value_) : at_home;
     b_.recv(from, received);
-    if (on_right) {
-        b_.combine(value_, received);
-        value_ = received;
-        at_home_ = !at_home_;
-    } else {
-        b_.combine(received, value_);
-    }
+    if (!on_right) return b_.combine(received, value_);
+    const builder::step_id combined = b_.combine(value_, received);
+    value_ = received;
+    at_home_ = !at_home_;
+    return combined;
 }
 
 partial partial_vector(builder& b, bool commutative, int moves) {

@@ -44,8 +44,8 @@ public:
     slice value() const { return value_; }
     void narrow(block first, std::uint32_t n) { value_ = part(value_, first, n); }
     /// Receives an operand as large as the value and combines. If the operator commutes, the side is chosen so that
-    /// nothing is copied and the value stays where it is.
-    void absorb(rank from, bool on_right);
+    /// nothing is copied and the value stays where it is. Gives the combine.
+    builder::step_id absorb(rank from, bool on_right);
 
 private:
     builder& b_;

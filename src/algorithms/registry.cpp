@@ -63,10 +63,10 @@ constexpr std::string_view alias_of(std::string_view id) {
 
 constexpr algorithm row(std::string_view id, collective what, std::uint16_t needs, std::uint8_t uses,
                         std::string_view summary, std::string_view source, decltype(algorithm::build) build,
-                        decltype(algorithm::build_some) build_some) {
+                        decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic = nullptr) {
     const auto has = [uses](std::uint8_t use) { return (uses & use) != 0; };
-    return {id,         what,          summary, source,       needs, has(segments),
-            has(radix), has(arrivals), false,   alias_of(id), build, build_some};
+    return {id,    what,         summary, source,     needs,  has(segments), has(radix), has(arrivals),
+            false, alias_of(id), build,   build_some, dynamic};
 }
 
 constexpr algorithm early_row(std::string_view id, collective what, std::string_view source,
@@ -96,11 +96,14 @@ constexpr auto table = with_early_forms(std::array{
     row(#c "/" #n, collective::c, bits(needs), uses, summary, source, c##_##n, nullptr),
 #define ROW_TOGETHER(c, n, needs, uses, summary, source) \
     row(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, c##_##n),
+#define ROW_DYNAMIC(c, n, needs, uses, summary, source) \
+    row(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, nullptr, c##_##n),
 #define EARLY(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, early<f>, nullptr),
 #define EARLY_TOGETHER(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, nullptr, early<f>),
 #include "table.def"
 #undef ROW
 #undef ROW_TOGETHER
+#undef ROW_DYNAMIC
 #undef EARLY
 #undef EARLY_TOGETHER
 });
@@ -155,6 +158,11 @@ std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::spa
     if (a.build_some) return a.build_some(p, who);
     std::vector<schedule> some;
     some.reserve(who.size());
+    if (a.dynamic) {
+        std::vector<schedule> all = record(a, p);
+        for (const rank r : who) some.push_back(std::move(all[static_cast<std::size_t>(r.value)]));
+        return some;
+    }
     for (const rank r : who) some.push_back(a.build(p, r));
     return some;
 }

@@ -21,6 +21,7 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"segmented", a->segmented},
                         {"radix", a->takes_radix},
                         {"arrival_aware", a->arrival_aware},
+                        {"dynamic", a->dynamic != nullptr},
                         {"early", a->early},
                         {"alias", a->alias}});
     return rows.dump(2) + '\n';

@@ -183,16 +183,17 @@ struct outcome {
     std::string difference{};      // known to that rank
 };
 
-/// Algorithms that plan in rounds get what suits the model, unless it is given.
+/// Algorithms that use the time of a round get what suits the model, unless it is given.
 mpi::selection choose(const options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
     mpi::selection how(a);
     how.segments = static_cast<std::uint32_t>(std::max(o.segments, 1));
     how.radix = o.radix;
     if (a.arrival_aware) how.arrivals = arrivals;
-    if (!a.has(need::round_time)) return how;
+    if (!a.uses_round_time()) return how;
     const model m = parse_model(o.model_text);
     const std::int64_t bytes = parse_bytes(o.bytes);
-    if (o.segments == 0) how.segments = optimal_segments(m, static_cast<std::int32_t>(arrivals.size()), bytes);
+    if (a.segmented && o.segments == 0)
+        how.segments = optimal_segments(m, static_cast<std::int32_t>(arrivals.size()), bytes);
     how.round_time = parse_time(o.round_time);
     if (how.round_time == time_ns{}) how.round_time = segment_time(m, part_offset(bytes, how.segments, 1));
     return how;

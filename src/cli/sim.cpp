@@ -117,8 +117,8 @@ std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
 problem problem_of(const setting& s, const algorithm& a) {
     problem p = s.common;
     if (!a.segmented) p.segments = 1;
-    if (!a.has(need::round_time)) return p;
-    if (s.choose_segments) p.segments = optimal_segments(s.network, p.ranks, s.chunk);
+    if (!a.uses_round_time()) return p;
+    if (a.segmented && s.choose_segments) p.segments = optimal_segments(s.network, p.ranks, s.chunk);
     if (p.round_time == time_ns{}) p.round_time = segment_time(s.network, part_offset(s.chunk, p.segments, 1));
     return p;
 }
@@ -200,7 +200,7 @@ std::string as_json(const std::vector<row>& rows) {
                        {"energy_j", r.joules},
                        {"memory_bytes", r.memory},
                        {"segments", r.p.segments}});
-        if (r.a->has(need::round_time)) out.back()["round_time_ns"] = r.p.round_time.count();
+        if (r.a->uses_round_time()) out.back()["round_time_ns"] = r.p.round_time.count();
     }
     return out.dump(2) + '\n';
 }

@@ -78,7 +78,7 @@ std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks, std::i
 /// From far shorter than the spread of arrivals to far longer, for algorithms that plan in rounds.
 std::vector<time_ns> round_times(const algorithm& a, bool together) {
     using namespace std::chrono_literals;
-    if (!a.has(need::round_time) || together) return {time_ns{}};
+    if (!a.uses_round_time() || together) return {time_ns{}};
     return {100ns, 10us, 10ms};
 }
 

@@ -294,9 +294,8 @@ void player::forget() {
     ahead_.erase(ahead_.begin(), ahead_.upper_bound(number_));
 }
 
-/// Nothing can be done on this communicator any more.
 void player::fail() noexcept {
-    if (!broken_ && begun_) stage_.abandon();
+    if (!broken_) stage_.abandon();
     broken_ = true;
 }
 
@@ -324,13 +323,20 @@ activity player::poll() {
     }
 }
 
-void player::skip() {
-    if (broken_) return;
-    if (begun_) return fail();
+std::uint64_t player::pass() {
+    if (broken_) throw error("this communicator cannot be used any more", why_, "make a new one");
+    if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
+    if (begun_ || named_) {
+        fail();
+        throw error("another collective than was named or announced", "its messages are already under way",
+                    "call what was named, on all ranks alike");
+    }
     arrival_ = now_();
     arrived_ = true;
-    if (edge_mode_) (void)agree(true);
+    (void)agree(true);
+    const std::uint64_t number = number_;
     forget();
+    return number;
 }
 
 bool player::close(bool wait) {

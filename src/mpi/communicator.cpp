@@ -141,22 +141,20 @@ public:
     void start(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        if (player_->progress(false)) left();
+        (void)advance(false);
     }
     bool test() {
         const std::lock_guard lock(mutex_);
-        if (under_way_ && player_->progress(false)) left();
-        return !under_way_;
+        return advance(false);
     }
     void wait() {
         const std::lock_guard lock(mutex_);
-        if (under_way_ && player_->progress(true)) left();
+        (void)advance(true);
     }
     void run(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
-        player_->progress(true);
-        left();
+        (void)advance(true);
     }
     void progress() {
         const std::lock_guard lock(mutex_);
@@ -220,17 +218,32 @@ private:
             what = intent_of(c, how, rank_, size_);
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
-            player_->skip();
+            (void)player_->pass();
             throw;
         }
         kind_ = what.kind();
-        player_->arrive(what, &c);
+        if (what.use->dynamic)
+            improvised_ = stage_.improvise(what, c, player_->pass());
+        else
+            player_->arrive(what, &c);
         under_way_ = true;
         if (what.use->early) watch();
     }
-    void left() {
+    /// Does what can be done, or with `wait` all; true if nothing is under way any more.
+    bool advance(bool wait) {
+        if (!under_way_) return true;
+        try {
+            if (!(improvised_ ? improvised_->advance(wait) : player_->progress(wait))) return false;
+        } catch (...) {
+            under_way_ = false;
+            if (improvised_) player_->fail();
+            improvised_.reset();
+            throw;
+        }
+        improvised_.reset();
         under_way_ = false;
         history_.record(kind_, arrival_, clock_.now(), site_);
+        return true;
     }
 
     /// Lets the background thread look after this communicator from now on.
@@ -259,6 +272,7 @@ private:
     common_clock clock_;
     mpi_stage stage_;
     std::optional<player> player_{};
+    std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
     history history_{};
     bool wants_background_;
     std::optional<watch_id> watched_{};

@@ -82,10 +82,8 @@ intent intent_of(const call& c, const selection& how, int me, int ranks) {
     if (traits(c.what).rooted) i.what.root = rubato::rank(c.root);
     i.what.segments = how.segments != 0 ? how.segments : default_segments(*i.use, i.bytes);
     i.what.radix = how.radix;
-    if (i.use->arrival_aware) {
-        i.what.arrivals = how.arrivals;
-        i.what.round_time = how.round_time;
-    }
+    if (i.use->arrival_aware) i.what.arrivals = how.arrivals;
+    if (i.use->uses_round_time()) i.what.round_time = how.round_time;
     if (traits(c.what).reduces) {
         if (c.op == MPI_OP_NULL)
             throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
@@ -101,6 +99,7 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
     : comm_(comm),
       me_(me),
       ranks_(ranks),
+      tags_(tags),
       tell_tag_(tags.beside(0)),
       most_early_(most_early),
       transport_(comm, tags, ranks),
@@ -128,6 +127,15 @@ void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64
     if (begun) return buffers_.bind_after(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
     buffers_.bind(c, entry.steps, me_, ranks_, entry.safe_in_place.value_or(true), comm_);
     transport_.bind(buffers_.unit(), c.op, number);
+}
+
+std::unique_ptr<dynamic_run> mpi_stage::improvise(const intent& what, const call& c, std::uint64_t number) {
+    rubato::check(*what.use, what.what);
+    buffers_.bind(c, dynamic_run::places(), me_, ranks_, true, comm_);
+    transport_.bind(buffers_.unit(), c.op, number);
+    return std::make_unique<dynamic_run>(*what.use, what.what, rank(me_), buffers_.sizes(), buffers_.where(),
+                                         transport_, comm_,
+                                         tags_.tag(tags_.first_tag(number), dynamic_run::note_message));
 }
 
 void mpi_stage::finish() {

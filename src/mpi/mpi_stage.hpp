@@ -2,6 +2,7 @@
 #pragma once
 
 #include "buffers.hpp"
+#include "dynamic_run.hpp"
 #include "mpi_transport.hpp"
 #include "rubato/player.hpp"
 
@@ -19,6 +20,8 @@ public:
 
     /// The sizes of an operation that is expected, for prepare_early; until it has ended.
     void name(layout sizes) { named_ = std::move(sizes); }
+    /// A run of an algorithm that chooses while it runs.
+    std::unique_ptr<dynamic_run> improvise(const intent& what, const call& c, std::uint64_t number);
     /// Collective: receives what was sent here and never will be asked for.
     void drain();
 
@@ -45,6 +48,7 @@ private:
     MPI_Comm comm_;
     int me_;
     int ranks_;
+    tag_layout tags_;
     int tell_tag_;
     std::size_t most_early_;
     mpi_transport transport_;

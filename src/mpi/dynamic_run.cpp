@@ -1,0 +1,116 @@
+#include "dynamic_run.hpp"
+
+#include <chrono>
+
+namespace rubato::mpi {
+namespace {
+
+constexpr std::uint32_t receiving = 0;  // the transport's names for the two messages that may be under way
+constexpr std::uint32_t sending = 1;
+
+time_ns now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+}  // namespace
+
+const plan& dynamic_run::places() {
+    static const plan two = [] {
+        schedule s;
+        s.scratch = {0, 0};
+        return plan(s);
+    }();
+    return two;
+}
+
+dynamic_run::dynamic_run(const algorithm& use, const problem& p, rank me, const layout& sizes, const memory& where,
+                         transport& data, MPI_Comm comm, int note_tag)
+    : machine_(use.dynamic(p, me)),
+      root_(me == p.root),
+      units_(sizes.input.units),
+      where_(where),
+      data_(data),
+      comm_(comm),
+      note_tag_(note_tag),
+      held_(where.input) {}
+
+dynamic_run::~dynamic_run() {
+    bool under_way = false;
+    for (MPI_Request& r : telling_) {
+        if (r == MPI_REQUEST_NULL) continue;
+        MPI_Request_free(&r);
+        under_way = true;
+    }
+    // After a failure somebody may still read these.
+    if (under_way) (void)std::make_unique<decltype(told_)>(std::move(told_)).release();
+}
+
+bool dynamic_run::progress() {
+    hear();
+    machine_->decide(now());
+    for (const action& a : machine_->actions()) perform(a);
+    move_data();
+    if (!machine_->done() || sending_) return false;
+    int sent = 0;
+    check(MPI_Testall(static_cast<int>(telling_.size()), telling_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (sent == 0) return false;
+    if (root_ && held_ != where_.output) data_.copy(held_, where_.output, units_);  // nobody else is there
+    return true;
+}
+
+void dynamic_run::hear() {
+    for (;;) {
+        int found = 0;
+        MPI_Status status{};
+        check(MPI_Iprobe(MPI_ANY_SOURCE, note_tag_, comm_, &found, &status), "MPI_Iprobe");
+        if (found == 0) return;
+        std::array<std::int32_t, 3> text{};
+        check(MPI_Recv(text.data(), 3, MPI_INT32_T, status.MPI_SOURCE, note_tag_, comm_, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+        machine_->receive(rank(status.MPI_SOURCE), {text[0], text[1], text[2]});
+    }
+}
+
+void dynamic_run::perform(const action& a) {
+    switch (a.what) {
+        case action::verb::tell:
+            told_.push_back({a.text.kind, a.text.value, a.text.more});
+            telling_.push_back(MPI_REQUEST_NULL);
+            check(MPI_Isend(told_.back().data(), 3, MPI_INT32_T, a.peer.value, note_tag_, comm_, &telling_.back()),
+                  "MPI_Isend");
+            break;
+        case action::verb::hand_over:
+            data_.send(sending, held_, units_, a.peer, data_message);
+            sending_ = true;
+            break;
+        case action::verb::take: {
+            // The first operand comes to where the result will be, later ones beside it.
+            std::byte* const home = root_ ? where_.output : where_.scratch;
+            const bool first = held_ != home;
+            arriving_ = first ? home : where_.scratch + units_ * where_.scratch_stride;
+            from_ = a.peer;
+            data_.recv(receiving, arriving_, units_, a.peer, data_message);
+            break;
+        }
+    }
+}
+
+void dynamic_run::move_data() {
+    completed_.clear();
+    data_.poll(completed_, false);
+    for (const std::uint32_t step : completed_) {
+        if (step == sending) {
+            sending_ = false;
+            continue;
+        }
+        std::byte* const home = root_ ? where_.output : where_.scratch;
+        if (arriving_ == home) {
+            data_.combine(held_, arriving_, units_);
+            held_ = home;
+        } else {
+            data_.combine(arriving_, held_, units_);
+        }
+        arriving_ = nullptr;
+        machine_->taken(from_);
+    }
+}
+
+}  // namespace rubato::mpi

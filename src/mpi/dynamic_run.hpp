@@ -1,0 +1,59 @@
+// A reduction that chooses while it runs, on MPI: its state machine's notes are small messages from anybody, its data
+// goes through the engine's transport.
+#pragma once
+
+#include "datatype.hpp"
+#include "rubato/algorithm.hpp"
+#include "rubato/dynamic.hpp"
+#include "rubato/engine.hpp"
+
+#include <array>
+#include <deque>
+
+namespace rubato::mpi {
+
+class dynamic_run {
+public:
+    /// Begins, as the rank has arrived. The transport must be bound to the operation; messages with `note_tag` and
+    /// number `data_message` are this run's alone. Input and output may be the same memory.
+    dynamic_run(const algorithm& use, const problem& p, rank me, const layout& sizes, const memory& where,
+                transport& data, MPI_Comm comm, int note_tag);
+    ~dynamic_run();
+    dynamic_run(const dynamic_run&) = delete;
+    dynamic_run& operator=(const dynamic_run&) = delete;
+
+    /// Does what can be done now; true when all is done, with the result in the root's output.
+    bool progress();
+    bool advance(bool wait) {
+        while (!progress())
+            if (!wait) return false;
+        return true;
+    }
+
+    /// No steps, but the scratch that a run needs.
+    static const plan& places();
+    static constexpr std::uint32_t note_message = 0;
+    static constexpr std::uint32_t data_message = 1;
+
+private:
+    void hear();
+    void perform(const action& a);
+    void move_data();
+
+    std::unique_ptr<state_machine> machine_;
+    bool root_;
+    std::int64_t units_;
+    memory where_;
+    transport& data_;
+    MPI_Comm comm_;
+    int note_tag_;
+    std::byte* held_;                // what this rank has combined so far
+    std::byte* arriving_ = nullptr;  // where data of `from_` is being received
+    rank from_{};
+    bool sending_ = false;
+    std::vector<std::uint32_t> completed_{};
+    std::deque<std::array<std::int32_t, 3>> told_{};  // keeps its elements in place until they are sent
+    std::vector<MPI_Request> telling_{};
+};
+
+}  // namespace rubato::mpi
