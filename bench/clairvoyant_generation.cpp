@@ -6,6 +6,7 @@
 // Instances are those of their sec. 5.7. All generators run on each, in random order, and must give the same rounds.
 // Times are of the thread's processor time, because machines are shared.
 #include "baselines.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -179,20 +180,6 @@ std::string show_time(const estimate& e) {
 }
 std::string show(const estimate& e) { return fmt::format("{:.2f} ({:.2f}-{:.2f})", e.value, e.low, e.high); }
 nlohmann::json to_json(const estimate& e) { return {{"value", e.value}, {"low", e.low}, {"high", e.high}}; }
-
-/// Markdown whose columns are aligned.
-void print_table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> width(rows.front().size());
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-        for (std::size_t i = 0; i < width.size(); ++i) fmt::print("| {:>{}} ", rows[k][i], width[i]);
-        fmt::print("|\n");
-        if (k > 0) continue;
-        for (const std::size_t w : width) fmt::print("|{:->{}}:", "", w + 1);
-        fmt::print("|\n");
-    }
-}
 
 nlohmann::json describe(const cell& c, const samples& s) {
     return {{"pattern", pattern_names[static_cast<std::size_t>(c.arrivals)]},

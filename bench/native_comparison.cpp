@@ -5,6 +5,8 @@
 // Open MPI's algorithm is forced through MPI_T on a communicator made for it. Each repetition runs both, in random
 // order, after a double barrier; a sample is the last exit minus the first arrival. All ranks are on one host, so
 // MPI_Wtime is one clock.
+#include "control_variable.hpp"
+#include "median.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
@@ -24,33 +26,6 @@ using namespace rubato;
 int me = 0;
 int ranks = 1;
 
-void set_control_variable(const std::string& name, int value) {
-    int count = 0;
-    MPI_T_cvar_get_num(&count);
-    for (int i = 0; i < count; ++i) {
-        char found[256];
-        int length = sizeof found;
-        int verbosity = 0;
-        int bind = 0;
-        int scope = 0;
-        int describe = 0;
-        MPI_Datatype type = MPI_DATATYPE_NULL;
-        MPI_T_enum values = MPI_T_ENUM_NULL;
-        if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values, nullptr, &describe, &bind, &scope) !=
-            MPI_SUCCESS)
-            continue;
-        if (name != found) continue;
-        MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-        int n = 0;
-        if (MPI_T_cvar_handle_alloc(i, nullptr, &handle, &n) != MPI_SUCCESS ||
-            MPI_T_cvar_write(handle, &value) != MPI_SUCCESS)
-            throw error("cannot set " + name, "MPI_T refused", "run with OMPI_MCA_coll_tuned_use_dynamic_rules=1");
-        MPI_T_cvar_handle_free(&handle);
-        return;
-    }
-    throw error("no control variable " + name, "this is not Open MPI with coll/tuned", "use Open MPI 4");
-}
-
 struct pair {
     const char* id;
     int forced;  // the number of the same algorithm in coll/tuned
@@ -68,12 +43,6 @@ constexpr pair pairs[] = {
     {"allreduce/segmented_ring", 5, "segmented_ring"},
     {"allreduce/rabenseifner", 6, "rabenseifner"},
 };
-
-double median(std::vector<double> v) {
-    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-    std::nth_element(v.begin(), middle, v.end());
-    return *middle;
-}
 
 /// The middle 95 % of the ratio of medians over resampled pairs of samples.
 std::pair<double, double> interval(const std::vector<double>& a, const std::vector<double>& b) {
@@ -108,12 +77,8 @@ double sample(MPI_Comm comm, const std::function<void()>& f) {
 void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::int64_t segment, double seconds) {
     const algorithm& a = find_algorithm(p.id);
     const std::string name(traits(a.what).name);
-    set_control_variable("coll_tuned_" + name + "_algorithm", p.forced);
-    if (a.segmented) set_control_variable("coll_tuned_" + name + "_algorithm_segmentsize", static_cast<int>(segment));
-    MPI_Comm forced = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &forced);
-    set_control_variable("coll_tuned_" + name + "_algorithm", 0);
-    if (a.segmented) set_control_variable("coll_tuned_" + name + "_algorithm_segmentsize", 0);
+    MPI_Comm forced =
+        forced_communicator(name, p.forced, a.segmented ? std::optional(static_cast<int>(segment)) : std::nullopt);
 
     const std::int64_t n = bytes / 8;
     std::vector<double> in(static_cast<std::size_t>(n), me + 1.);

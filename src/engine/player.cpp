@@ -170,6 +170,8 @@ bool player::begin(bool wait) {
     begun_ = true;
     execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages());
     tell_peers(plan_->steps.steps());
+    // What was announced is old now. Looking takes a while, so only where the rank has to wait anyway.
+    if (next_->use->early && !execution_.done()) listen();
     return true;
 }
 
@@ -246,7 +248,6 @@ void player::arrive(const intent& what, const void* call) {
     arrived_ = true;
     call_ = call;
     listening_ |= what.use->early;
-    if (what.use->early) listen();  // what was announced is old now
     record_ = &record_of(what);
     if ((begun_ || named_) && !same(*next_, what)) {
         fail();
