@@ -176,9 +176,11 @@ timed arrival_runs::run(const contestant& c, collective what, std::int64_t block
     timed result;
     constexpr int rehearsals = 2;  // what they exchange is known in the third
     for (int i = 0; i < rehearsals && agrees; ++i) attempt(c, what, words, arrivals, ours, result);
-    for (int i = 0; !attempt(c, what, words, arrivals, ours, result); ++i, ++repeated_)
-        if (i == 20)
+    int repeated = 0;
+    for (; !attempt(c, what, words, arrivals, ours, result); ++repeated)
+        if (repeated == 20)
             throw error("ranks do not arrive when they should", "the machine is too busy",
                         "wait until it is quiet, or allow more by --tolerance");
+    result.repeated = repeated;
     return result;
 }

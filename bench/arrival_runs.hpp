@@ -26,6 +26,7 @@ struct timed {
     std::vector<rubato::time_ns> arrivals{};  ///< of every rank, as they were, from the planned start on
     std::vector<rubato::time_ns> exits{};
     int begun_early = 0;  ///< ranks on which it had begun when they arrived
+    int repeated = 0;     ///< runs before this one to which a rank came too late
 };
 
 class arrival_runs {
@@ -48,8 +49,6 @@ public:
     /// is repeated. Throws if a result is wrong.
     timed run(const contestant& c, rubato::collective what, std::int64_t block,
               const std::vector<rubato::time_ns>& arrivals);
-    /// How many runs were repeated.
-    int repeated() const { return repeated_; }
 
 private:
     rubato::time_ns now() const { return plain_.clock().now(); }
@@ -67,5 +66,4 @@ private:
     std::uint64_t number_ = 0;         // of the run, and in its data
     std::vector<std::uint64_t> send_{};
     std::vector<std::uint64_t> recv_{};
-    int repeated_ = 0;
 };

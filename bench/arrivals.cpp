@@ -119,13 +119,18 @@ struct measured {
     std::string pattern{};
     std::vector<contestant> who{};
     std::vector<std::vector<run_record>> runs{};
-    int repeated = 0;
     time_ns clock_error{};  // at most
 
     estimate of(std::size_t k, const std::function<double(const run_record&)>& f) const {
         std::vector<double> v;
         for (const run_record& r : runs[k]) v.push_back(f(r));
         return estimate_median(v);
+    }
+    /// Runs of one to which a rank came too late.
+    int repeated(std::size_t k) const {
+        int n = 0;
+        for (const run_record& r : runs[k]) n += r.seen.repeated;
+        return n;
     }
     /// Of run times, repetition by repetition.
     estimate ratio(std::size_t a, std::size_t b) const;
@@ -169,7 +174,6 @@ measured measure(arrival_runs& runs, measured m, const link_speed& l, const opti
     std::vector<std::size_t> order(m.who.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
     std::mt19937 random(7);  // the same on all ranks
-    const int repeated_before = runs.repeated();
     const time_ns begin = own_time();
     int again = 1;
     for (int i = 0; again != 0; ++i) {
@@ -183,7 +187,6 @@ measured measure(arrival_runs& runs, measured m, const link_speed& l, const opti
         again = i + 1 < o.repetitions && passed < o.seconds ? 1 : 0;
         MPI_Bcast(&again, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    m.repeated = runs.repeated() - repeated_before;
     return m;
 }
 
@@ -196,18 +199,16 @@ std::string show_ratio(const measured& m, std::size_t k, std::optional<std::size
 }
 
 void print_case(const measured& m) {
-    fmt::print(
-        "\n{} of {}, {}: bound {:.1f} ms, {:.1f} if nobody begins early; {} repetitions, {} runs repeated, clocks "
-        "agree "
-        "to {}\n\n",
-        traits(m.what).name, format_bytes(m.bytes), m.pattern, m.of(0, bound_ms).value, m.of(0, on_arrival_ms).value,
-        m.runs.front().size(), m.repeated, format_time(m.clock_error));
-    std::vector<std::vector<std::string>> rows{
-        {"", "run time, ms", "to bound", "tail, ms", "to native default", "to native linear", "begun early"}};
+    fmt::print("\n{} of {}, {}: bound {:.1f} ms, {:.1f} if nobody begins early; {} repetitions, clocks agree to {}\n\n",
+               traits(m.what).name, format_bytes(m.bytes), m.pattern, m.of(0, bound_ms).value,
+               m.of(0, on_arrival_ms).value, m.runs.front().size(), format_time(m.clock_error));
+    std::vector<std::vector<std::string>> rows{{"", "run time, ms", "to bound", "tail, ms", "to native default",
+                                                "to native linear", "begun early", "repeated"}};
     for (std::size_t k = 0; k < m.who.size(); ++k)
         rows.push_back({m.who[k].name, show(m.of(k, run_ms), 1), show(m.of(k, to_bound), 3), show(m.of(k, tail_ms), 2),
                         show_ratio(m, k, m.find("native default")), show_ratio(m, k, m.find("native linear")),
-                        fmt::format("{:.0f}", m.of(k, [](const run_record& r) { return r.seen.begun_early; }).value)});
+                        fmt::format("{:.0f}", m.of(k, [](const run_record& r) { return r.seen.begun_early; }).value),
+                        std::to_string(m.repeated(k))});
     print_table(rows);
     std::fflush(stdout);
 }
@@ -245,9 +246,11 @@ void print_summary(const std::vector<measured>& cases) {
 nlohmann::json to_json(const estimate& e) { return {{"median", e.value}, {"low", e.low}, {"high", e.high}}; }
 
 nlohmann::json to_json(const measured& m) {
-    nlohmann::json out{
-        {"collective", traits(m.what).name},    {"bytes", m.bytes},       {"pattern", m.pattern},
-        {"repetitions", m.runs.front().size()}, {"repeated", m.repeated}, {"clock_error_ns", m.clock_error.count()}};
+    nlohmann::json out{{"collective", traits(m.what).name},
+                       {"bytes", m.bytes},
+                       {"pattern", m.pattern},
+                       {"repetitions", m.runs.front().size()},
+                       {"clock_error_ns", m.clock_error.count()}};
     for (std::size_t k = 0; k < m.who.size(); ++k) {
         nlohmann::json c{{"name", m.who[k].name},
                          {"run_time_ms", to_json(m.of(k, run_ms))},
@@ -256,7 +259,8 @@ nlohmann::json to_json(const measured& m) {
                          {"bound_on_arrival_ms", to_json(m.of(k, on_arrival_ms))},
                          {"to_bound", to_json(m.of(k, to_bound))}};
         for (const run_record& r : m.runs[k]) {
-            nlohmann::json run{{"begun_early", r.seen.begun_early}, {"bound_ns", r.bound.count()}};
+            nlohmann::json run{
+                {"begun_early", r.seen.begun_early}, {"repeated", r.seen.repeated}, {"bound_ns", r.bound.count()}};
             for (const time_ns t : r.seen.arrivals) run["arrivals_ns"].push_back(t.count());
             for (const time_ns t : r.seen.exits) run["exits_ns"].push_back(t.count());
             c["runs"].push_back(run);
