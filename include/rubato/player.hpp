@@ -24,7 +24,6 @@
 
 #include <deque>
 #include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -87,29 +86,28 @@ public:
         /// Smaller operations, in bytes, are neither announced nor exchanged for.
         std::int64_t from_bytes = std::int64_t{4} << 10;
     };
-    /// `now` tells the time that all ranks share. Settings must be equal on all ranks.
-    player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now);
+    /// Settings must be equal on all ranks. All times are on a clock that they share.
+    player(rank me, std::int32_t ranks, stage& s, settings how);
 
     /// The next invocation will be this one; it may begin before the rank arrives. A promise: another one is an error,
     /// and the player cannot be used any more.
     void expect(const intent& what);
     /// The rank will arrive at the next invocation at that time.
     void edge(time_ns arrival);
-    /// The rank is there. Throws if the call is refused; the invocation counts even so.
-    void arrive(const intent& what, const void* call);
+    /// The rank is there, since `now`. Throws if the call is refused; the invocation counts even so.
+    void arrive(const intent& what, const void* call, time_ns now);
     /// Does what can be done now, or with `wait` all; true if the rank has no invocation under way.
     bool progress(bool wait);
     /// The same for a rank that has not arrived: listens, begins, goes on.
     activity poll();
     /// The rank is at an invocation that is not the player's to run: counts it and gives its number.
-    std::uint64_t pass();
+    std::uint64_t pass(time_ns now);
     /// Nothing can be done on this communicator any more.
     void fail() noexcept;
     /// The rank will not come any more: contributes what others may wait for. False if exchanges are still under way;
     /// with `wait`, they are complete. What was begun and will never end is the stage's to clear away.
-    bool close(bool wait);
+    bool close(bool wait, time_ns now);
 
-    time_ns now() const { return now_(); }
     std::uint64_t number() const { return number_; }
     bool broken() const { return broken_; }
     /// Whether something that is begun has not ended.
@@ -153,7 +151,6 @@ private:
     std::int32_t ranks_;
     stage& stage_;
     settings how_;
-    std::function<time_ns()> now_;
     plan_cache plans_;
     execution execution_{};
     std::shared_ptr<plan_cache::entry> plan_{};

@@ -154,13 +154,15 @@ struct times {
     time_ns tail{};
 };
 
-/// Each rank's clock begins when it leaves the second of two barriers; it then comes late as told, and calls.
-template <class F>
-times measure(time_ns delay, F f) {
+/// Each rank's clock begins when it leaves the second of two barriers; it then says what comes, comes late as told, and
+/// calls.
+template <class Before, class F>
+times measure(time_ns delay, Before before, F f) {
     mpi::run_native(MPI_COMM_WORLD, {collective::barrier});
     mpi::run_native(MPI_COMM_WORLD, {collective::barrier});
     using clock = std::chrono::steady_clock;
     const clock::time_point zero = clock::now();
+    before();
     std::this_thread::sleep_until(zero + delay);
     const time_ns arrival = clock::now() - zero;
     f();
@@ -209,10 +211,14 @@ outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     for (std::int32_t i = 0; i < o.repetitions && result.wrong_rank < 0; ++i) {
         const time_ns delay = arrivals[static_cast<std::size_t>(me)];
         const mpi::call c = e.prepare();
-        result.native.push_back(measure(delay, [&c] { mpi::run_native(MPI_COMM_WORLD, c); }));
+        result.native.push_back(measure(
+            delay, [] {}, [&c] { mpi::run_native(MPI_COMM_WORLD, c); }));
         const std::vector<std::byte> want = e.result();
         const mpi::call again = e.prepare();
-        result.ours.push_back(measure(delay, [&] { world.run(how, again); }));
+        const auto name = [&] {
+            if (a.early) world.expect(how, again);
+        };
+        result.ours.push_back(measure(delay, name, [&] { world.run(how, again); }));
         const std::vector<std::byte>& got = e.result();
         std::int64_t first = ranks;
         const auto [at, other] = std::ranges::mismatch(want, got);
@@ -263,7 +269,8 @@ void print(const options& o, const outcome& r, int ranks) {
 
 /// What any rank finds wrong before it communicates, all of them find; only the first says it.
 int run(const options& o) {
-    MPI_Init(nullptr, nullptr);
+    int level = 0;  // what begins early does so in the background, if MPI allows it
+    MPI_Init_thread(nullptr, nullptr, o.id.ends_with("+early") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     int me = 0;
     int ranks = 1;

@@ -70,8 +70,8 @@ bool same(const intent& a, const intent& b) {
 
 }  // namespace
 
-player::player(rank me, std::int32_t ranks, stage& s, settings how, std::function<time_ns()> now)
-    : me_(me), ranks_(ranks), stage_(s), how_(std::move(how)), now_(std::move(now)), plans_(me, how_.plans) {}
+player::player(rank me, std::int32_t ranks, stage& s, settings how)
+    : me_(me), ranks_(ranks), stage_(s), how_(std::move(how)), plans_(me, how_.plans) {}
 
 operation intent::kind() const { return operation_of(what.what, what.root, traits(what.what).irregular ? 0 : bytes); }
 
@@ -241,10 +241,10 @@ void player::edge(time_ns arrival) {
     (void)agree(false);
 }
 
-void player::arrive(const intent& what, const void* call) {
+void player::arrive(const intent& what, const void* call, time_ns now) {
     check_usable();
     if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
-    arrival_ = now_();
+    arrival_ = now;
     arrived_ = true;
     call_ = call;
     listening_ |= what.use->early;
@@ -346,7 +346,7 @@ activity player::poll() {
     }
 }
 
-std::uint64_t player::pass() {
+std::uint64_t player::pass(time_ns now) {
     check_usable();
     if (arrived_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
     if (begun_ || named_) {
@@ -354,7 +354,7 @@ std::uint64_t player::pass() {
         throw error("another collective than was named or announced", "its messages are already under way",
                     "call what was named, on all ranks alike");
     }
-    arrival_ = now_();
+    arrival_ = now;
     arrived_ = true;
     (void)agree(true);
     ended_by_.clear();
@@ -363,9 +363,9 @@ std::uint64_t player::pass() {
     return number;
 }
 
-bool player::close(bool wait) {
+bool player::close(bool wait, time_ns now) {
     if (broken_) return true;
-    if (!closing_) arrival_ = now_();
+    if (!closing_) arrival_ = now;
     closing_ = arrived_ = true;
     return agree(wait) && complete_until(number_, wait);
 }

@@ -91,8 +91,8 @@ public:
         synchronise();
         std::int64_t epoch = clock_.now().count();
         check(MPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        player_.emplace(rubato::rank(rank_), size_, stage_, how.agreed,
-                        [this, epoch] { return clock_.now() - time_ns(epoch); });
+        epoch_ = time_ns(epoch);
+        player_.emplace(rubato::rank(rank_), size_, stage_, how.agreed);
     }
     ~state() {
         stop_watching();
@@ -102,7 +102,7 @@ public:
             return;
         }
         try {
-            player_->close(true);
+            player_->close(true, now());
             stage_.drain();
         } catch (const std::exception& e) {
             stage_.abandon();
@@ -194,7 +194,8 @@ public:
     }
 
 private:
-    time_ns now() const { return player_->now(); }
+    /// From when the communicator was made, on the clock that ranks share.
+    time_ns now() const { return clock_.now() - epoch_; }
 
     void agree_on(player::settings& how) {
         constexpr std::size_t longest = 128;
@@ -232,7 +233,7 @@ private:
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
             try {
-                (void)player_->pass();
+                (void)player_->pass(arrival_ - epoch_);
             } catch (const error&) {
                 // Another call was named: this one is wrong in any case, and the first reason is the better one.
             }
@@ -241,9 +242,9 @@ private:
         kind_ = what.kind();
         call_ = c;
         if (what.use->dynamic)
-            improvised_ = stage_.improvise(what, call_, player_->pass());
+            improvised_ = stage_.improvise(what, call_, player_->pass(arrival_ - epoch_));
         else
-            player_->arrive(what, &call_);
+            player_->arrive(what, &call_, arrival_ - epoch_);
         under_way_ = true;
     }
     /// Does what can be done, or with `wait` all; true if nothing is under way any more.
@@ -287,6 +288,7 @@ private:
     int size_;
     tag_layout tags_;
     common_clock clock_;
+    time_ns epoch_{};
     mpi_stage stage_;
     std::optional<player> player_{};
     std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it

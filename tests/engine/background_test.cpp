@@ -64,9 +64,7 @@ TEST(background, refuses_a_core_that_is_not_there) {
 class seat {
 public:
     seat(testing::hall& h, rank me, std::uint64_t seed, background& b)
-        : stage_(h, me, seed),
-          player_(me, h.ranks(), stage_, settings(), [] { return testing_time(); }),
-          background_(b) {
+        : stage_(h, me, seed), player_(me, h.ranks(), stage_, settings()), background_(b) {
         ticket_ = b.watch([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
             return lock ? player_.poll() : activity::listening;
@@ -74,7 +72,7 @@ public:
     }
     ~seat() {
         background_.leave(ticket_);
-        player_.close(true);
+        player_.close(true, testing_time());
     }
 
     void expect(const intent& what) {
@@ -88,7 +86,7 @@ public:
     }
     void run(const intent& what, const memory_call& c) {
         const std::lock_guard lock(mutex_);
-        player_.arrive(what, &c);
+        player_.arrive(what, &c, testing_time());
         player_.progress(true);
     }
     std::uint64_t begun_early() {

@@ -65,8 +65,7 @@ public:
                 player::settings how;
                 how.exchange_every = 3;
                 how.from_bytes = 64;
-                s.plays = std::make_unique<player>(mine, groups_[g].between->ranks(), *s.stage, how,
-                                                   [this] { return time_ns(clock_); });
+                s.plays = std::make_unique<player>(mine, groups_[g].between->ranks(), *s.stage, how);
             }
             go_on(p);
         }
@@ -224,7 +223,7 @@ private:
         ++moves_;
         if (p.computes-- > 0) return;
         p.arrived = true;
-        s.plays->arrive(intent_of(o, me), p.call.get());
+        s.plays->arrive(intent_of(o, me), p.call.get(), time_ns(clock_));
     }
 
     void leave(process& p, const operation_to_do& o, seat& s, std::int32_t me) {
@@ -250,7 +249,7 @@ private:
             return;
         }
         p.arrived = true;
-        if (!s.plays->close(false)) return;
+        if (!s.plays->close(false, time_ns(clock_))) return;
         ++moves_;
         group& g = groups_[o.on];
         if (++g.closed == g.between->ranks()) {
