@@ -39,6 +39,8 @@ struct span_ns {
 class RUBATO_API error : public std::runtime_error {
 public:
     error(std::string_view problem, std::string_view reason, std::string_view way_out);
+    /// With the message of another one.
+    explicit error(const std::string& message) : std::runtime_error(message) {}
 };
 
 /// "4MiB", "64k", "1000" (bytes). Units: B, k/kB/KB, M/MB, G/GB (1000) and Ki/KiB, Mi/MiB, Gi/GiB (1024).

@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,7 +39,7 @@ struct selection {
     selection(const algorithm& a) : use(&a) {}
 
     const algorithm* use = nullptr;
-    std::uint32_t segments = 1;  ///< 0: left to Rubato
+    std::uint32_t segments = 1;  ///< 0: left to Rubato, as where the algorithm is
     std::vector<std::int32_t> radix{};
     /// For algorithms that use them; empty: those that ranks have agreed on, once they have.
     std::vector<time_ns> arrivals{};
@@ -123,8 +124,9 @@ public:
     /// Collective: clocks drift apart, so measure again now and then.
     void synchronise();
 
-    /// The next collective on this communicator will be this one, on this rank. It may begin at once; the buffers are
-    /// looked at when it is called. Another call then is an error, and ends the use of the communicator.
+    /// The next collective on this communicator will be this one. It may begin at once; the buffers are looked at when
+    /// it is called. Another call then is an error, and ends the use of the communicator. For all ranks or none: who
+    /// has named a collective does not announce it to others.
     void expect(const outline& what);
     void expect(const selection& how, const call& c) { expect(outline_of(how, c)); }
     outline outline_of(const selection& how, const call& c) const;
@@ -139,7 +141,8 @@ public:
     /// A call to be made again and again, with the same buffers. The communicator must outlive it.
     persistent_call prepare(const selection& how, const call& c);
 
-    void run(const selection& how, const call& c);
+    /// `site`: the place in the program, for the record; null: the caller.
+    void run(const selection& how, const call& c, const void* site = nullptr);
 
     void barrier(const selection& how);
     void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);
@@ -174,9 +177,14 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// See communicator::prepare. One call at a time is under way on a communicator.
+/// See communicator::prepare. One call at a time is under way on a communicator. Between start and its end it goes on
+/// in the background if other calls have made the thread look after the communicator; but a user's own operator is
+/// called in this thread alone.
 class RUBATO_API persistent_call {
 public:
+    persistent_call(persistent_call&&) = default;
+    persistent_call& operator=(persistent_call&&) = default;
+
     /// It will be the next one, and may begin; its buffers are not touched before start.
     void expect();
     void start();
@@ -186,12 +194,12 @@ public:
 
 private:
     friend class communicator;
-    persistent_call(communicator::state& where, const selection& how, const call& c)
-        : where_(&where), how_(how), call_(c) {}
+    persistent_call(communicator::state& where, const selection& how, const call& c);
 
     communicator::state* where_;
     selection how_;
     call call_;
+    std::list<std::vector<std::int64_t>> own_{};  // its chunks
 };
 
 }  // namespace rubato::mpi

@@ -39,14 +39,17 @@ RUBATO_PAT_API int PAT_UseAlg(const char* id);
 
 /* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. By PAT_Edge the
  * ranks of the communicator that was used last learn when this one will come to its next collective there. If all ranks
- * call it, that very collective is planned by it; else by how late ranks were before. */
+ * call it, that very collective is planned by it; else by how late ranks were before. It takes an algorithm that uses
+ * arrivals to make a difference: those of scatter and gather whose names begin with sorted. Reductions that plan in rounds
+ * need to be told how long a round takes, which PAT cannot, and plan as if all came together. */
 RUBATO_PAT_API int PAT_ProcessingStart(void);
 RUBATO_PAT_API int PAT_Edge(double fraction);
 RUBATO_PAT_API int PAT_ProcessingEnd(void);
 
-/* A promise: the first collective after each PAT_ProcessingEnd is the same as after the one before, with the same
- * communicator, algorithm, root and sizes. Then it is known at PAT_ProcessingStart and may begin there. Without it,
- * those who arrive announce it to the others. Breaking the promise is an error and ends the use of the communicator. */
+/* A promise, on all ranks: the first collective after each PAT_ProcessingEnd is the same as after the one before, with
+ * the same communicator, algorithm, root and sizes, and there is none on that communicator between PAT_ProcessingStart
+ * and PAT_ProcessingEnd. Then it is known at PAT_ProcessingStart and may begin there. Without it, those who arrive
+ * announce it to the others. Breaking the promise is an error and ends the use of the communicator. */
 RUBATO_PAT_API int PAT_Repeat(int yes);
 
 RUBATO_PAT_API int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,

@@ -83,7 +83,8 @@ public:
         plan_cache::settings plans{};
         std::string predictor = "average:window=5";
         std::int32_t exchange_every = 8;  ///< invocations of an operation
-        /// Smaller operations, in bytes, are neither announced nor exchanged for.
+        /// Smaller operations, in bytes, are not announced, and nobody exchanges for them unless all say beforehand
+        /// when they will come. V-forms, whose sizes differ, count as large.
         std::int64_t from_bytes = std::int64_t{4} << 10;
     };
     /// Settings must be equal on all ranks. All times are on a clock that they share.
@@ -126,6 +127,7 @@ private:
     };
     struct gathering {
         std::uint64_t number;
+        bool estimates;        // said beforehand, most of them
         record* of = nullptr;  // not known before the rank arrives
         bool complete = false;
         std::vector<std::int64_t> values{};
@@ -136,6 +138,7 @@ private:
     bool complete_until(std::uint64_t number, bool wait);
     void apply(const gathering& g);
     bool agree(bool wait);
+    bool plans_by_arrivals() const;
     bool worth_messages(const intent& what) const;
     void contribute();
     problem planned(const intent& what);

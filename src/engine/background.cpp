@@ -40,13 +40,14 @@ background::ticket background::watch(watcher w) {
 }
 
 void background::start() {
-    std::promise<bool> stays;
-    thread_ = std::thread([this, &stays] {
+    std::promise<bool> promise;
+    std::future<bool> stays = promise.get_future();
+    thread_ = std::thread([this, said = std::move(promise)]() mutable {
         const bool there = !how_.core || stay_on(*how_.core);
-        stays.set_value(there);
+        said.set_value(there);
         if (there) run();
     });
-    if (stays.get_future().get()) return;
+    if (stays.get()) return;
     thread_.join();
     throw error(fmt::format("core {} for the background thread", *how_.core), "this process may not use it",
                 "name a core that it may use ('taskset -p' tells), or none");

@@ -78,7 +78,7 @@ operation intent::kind() const { return operation_of(what.what, what.root, trait
 player::record& player::record_of(const intent& what) { return records_[what.kind()]; }
 
 void player::start_exchange(time_ns arrival, bool announced) {
-    exchanges_.push_back({number_});
+    exchanges_.push_back({number_, edge_mode_});
     contributed_ = true;
     stage_.exchange(packed(arrival, announced, number_));
 }
@@ -102,7 +102,8 @@ bool player::complete_until(std::uint64_t number, bool wait) {
 
 void player::apply(const gathering& g) {
     edge_mode_ = std::ranges::all_of(g.values, said_before);
-    if (g.of == nullptr) return;  // it was not the player's to run
+    // Only arrivals that were seen teach anything, and those of an invocation that was the player's to run.
+    if (g.estimates || g.of == nullptr) return;
     std::vector<time_ns> arrivals;
     for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
     if (!g.of->predict) g.of->predict.emplace(how_.predictor, ranks_);
@@ -127,7 +128,13 @@ bool player::agree(bool wait) {
         else
             return false;
     }
-    return complete_until(number_, wait);
+    return !plans_by_arrivals() || complete_until(number_, wait);
+}
+
+/// Whether the invocation that is known, if one is, makes use of arrivals that are agreed on. Equal on all ranks.
+bool player::plans_by_arrivals() const {
+    return next_ && next_->use->arrival_aware && next_->what.arrivals.empty() &&
+           (!next_->use->has(need::round_time) || next_->what.round_time > time_ns{});
 }
 
 /// Small operations are over before anybody could make use of knowing about them. Equal on all ranks.
@@ -138,8 +145,8 @@ bool player::worth_messages(const intent& what) const {
 /// The rank has arrived, and it is agreed how: takes part in the exchange of this invocation, if there is one.
 void player::contribute() {
     const std::uint64_t calls = record_->calls++;
-    const bool due = calls < 2 || calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
-    if (!contributed_ && next_->use->arrival_aware && next_->what.arrivals.empty() && worth_messages(*next_) && due)
+    const bool due = calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
+    if (!contributed_ && plans_by_arrivals() && worth_messages(*next_) && due)
         start_exchange(arrival_, edge_.has_value());
     if (contributed_) exchanges_.back().of = record_;
 }
@@ -151,7 +158,7 @@ problem player::planned(const intent& what) {
         p.arrivals.clear();
         return p;
     }
-    if (p.arrivals.empty() && (!what.use->has(need::round_time) || p.round_time > time_ns{})) {
+    if (plans_by_arrivals()) {
         if (edge_mode_)
             for (const std::int64_t v : exchanges_.back().values) p.arrivals.push_back(time_in(v));
         else if (const record& r = record_of(what); r.predict)
@@ -170,8 +177,8 @@ bool player::begin(bool wait) {
     begun_ = true;
     execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages());
     tell_peers(plan_->steps.steps());
-    // What was announced is old now. Looking takes a while, so only where the rank has to wait anyway.
-    if (next_->use->early && !execution_.done()) listen();
+    // What was announced is old now. Looking takes a while, so mostly where the rank has to wait anyway.
+    if (next_->use->early && (!execution_.done() || number_ % 4 == 0)) listen();
     return true;
 }
 
@@ -185,7 +192,7 @@ bool player::begin_early() {
         begun_ = true;
         ++begun_early_;
         execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages(), false);
-    } catch (const error&) {
+    } catch (const std::exception&) {
         if (begun_) throw;
         refused_ = true;
         return false;
@@ -318,6 +325,7 @@ activity player::poll() {
     if (broken_ || closing_) return activity::nothing;
     if (trouble_) return activity::listening;
     if (arrived_) {
+        if (traits(next_->what.what).reduces && next_->op < 0) return activity::listening;  // the user's operator
         try {
             return progress(false) ? activity::moving : activity::listening;
         } catch (...) {

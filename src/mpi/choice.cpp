@@ -9,18 +9,23 @@ namespace rubato::mpi {
 namespace {
 
 constexpr std::int64_t large = std::int64_t{64} << 10;
+constexpr std::int64_t small = std::int64_t{2} << 10;
 constexpr std::int64_t segment = std::int64_t{16} << 10;
 constexpr std::int64_t most_segments = 4096;
 
-std::string_view id_for(collective what, std::int64_t bytes) {
+std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes) {
     const bool many = bytes >= large;
+    const bool pipeline = many && bytes / segment >= ranks;  // a chain must be full most of the time
+    const bool tree = bytes < small && ranks > 8;
     switch (what) {
         case collective::barrier: return "barrier/dissemination";
-        case collective::bcast: return many ? "bcast/chain+early" : "bcast/binomial";
-        case collective::reduce: return many ? "reduce/chain+early" : "reduce/binomial";
+        case collective::bcast:
+            return pipeline ? "bcast/chain+early" : many ? "bcast/binomial+early" : "bcast/binomial";
+        case collective::reduce:
+            return pipeline ? "reduce/chain+early" : many ? "reduce/binomial+early" : "reduce/binomial";
         case collective::allreduce: return many ? "allreduce/rabenseifner" : "allreduce/recursive_doubling";
-        case collective::scatter: return "scatter/sorted_linear+early";
-        case collective::gather: return "gather/sorted_linear_sync+early";
+        case collective::scatter: return tree ? "scatter/binomial" : "scatter/sorted_linear+early";
+        case collective::gather: return tree ? "gather/binomial" : "gather/sorted_linear_sync+early";
         case collective::allgather: return many ? "allgather/ring" : "allgather/bruck";
         case collective::alltoall: return many ? "alltoall/pairwise" : "alltoall/bruck";
         case collective::reduce_scatter_block: return "reduce_scatter_block/halving";
@@ -40,6 +45,8 @@ std::uint32_t default_segments(const algorithm& a, std::int64_t bytes) {
     return a.segmented ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(bytes / segment, 1, most_segments)) : 1;
 }
 
-const algorithm& default_algorithm(collective what, std::int64_t bytes) { return find_algorithm(id_for(what, bytes)); }
+const algorithm& default_algorithm(collective what, std::int32_t ranks, std::int64_t bytes) {
+    return find_algorithm(id_for(what, ranks, bytes));
+}
 
 }  // namespace rubato::mpi

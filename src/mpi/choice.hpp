@@ -6,7 +6,7 @@
 namespace rubato::mpi {
 
 /// `bytes` of a chunk, equal on all ranks; where chunks differ, anything.
-const algorithm& default_algorithm(collective what, std::int64_t bytes);
+const algorithm& default_algorithm(collective what, std::int32_t ranks, std::int64_t bytes);
 std::uint32_t default_segments(const algorithm& a, std::int64_t bytes);
 
 }  // namespace rubato::mpi

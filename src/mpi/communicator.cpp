@@ -15,7 +15,15 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr int version = 3;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::int64_t version = 3;  // of what ranks must agree on: plans, tags, announcements
+
+/// Ranks that have the same know the same algorithms by the same numbers.
+std::int64_t protocol() {
+    std::uint64_t h = 0xcbf29ce484222325U + version;
+    for (const algorithm& a : algorithms())
+        for (const char c : a.id) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    return static_cast<std::int64_t>(h >> 2);
+}
 
 int tag_upper_bound() {
     void* value = nullptr;
@@ -80,13 +88,17 @@ public:
           clock_(std::move(how.clock)),
           stage_(comm_.get(), rank_, size_, tags_, how.most_early),
           wants_background_(how.background) {
-        // The lowest and the highest version, in one go.
-        std::array<int, 2> versions{version, -version};
-        check(MPI_Allreduce(MPI_IN_PLACE, versions.data(), 2, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
-        if (versions[0] != -versions[1])
-            throw error("different versions of rubato in one program",
-                        fmt::format("they speak protocols {} to {}", versions[0], -versions[1]),
+        const std::string refusal = how.background ? wrong_environment() : "";
+        // The lowest and the highest version, and whether somebody refuses, in one go.
+        const std::int64_t mine = protocol();
+        std::array<std::int64_t, 3> all{mine, -mine, refusal.empty() ? 1 : 0};
+        check(MPI_Allreduce(MPI_IN_PLACE, all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        if (all[0] != -all[1])
+            throw error("different versions of rubato in one program", "their algorithms or messages differ",
                         "run the same version on all hosts");
+        if (!refusal.empty()) throw error(refusal);
+        if (all[2] == 0)
+            throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         agree_on(how.agreed);
         synchronise();
         std::int64_t epoch = clock_.now().count();
@@ -97,7 +109,9 @@ public:
     ~state() {
         stop_watching();
         if (!player_ || is_finalized()) return;
-        if (player_->broken()) {
+        // Where an error is being thrown, others may never come to end this together.
+        if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
+            stage_.abandon();
             comm_.abandon();
             return;
         }
@@ -140,6 +154,7 @@ public:
     }
     void expect(const outline& o) {
         const std::lock_guard lock(mutex_);
+        if (under_way_) throw_under_way();
         if (o.what.use->dynamic) return;  // it has no plan to begin, or to keep to
         player_->expect(o.what);
         if (!o.what.use->early) return;
@@ -168,7 +183,10 @@ public:
     }
     void progress() {
         const std::lock_guard lock(mutex_);
-        (void)player_->poll();
+        if (improvised_)
+            (void)advance(false);
+        else
+            (void)player_->poll();
     }
 
     void processing_start() {
@@ -203,9 +221,8 @@ private:
             std::int64_t numbers[3];
             char predictor[longest];
         } said{};
-        if (how.predictor.size() >= longest)
-            throw error(fmt::format("predictor '{}'", how.predictor), "its text is too long",
-                        fmt::format("use fewer than {} characters", longest));
+        constexpr std::string_view too_long = "(too long)";  // rank 0's, so that all refuse it
+        if (how.predictor.size() >= longest) how.predictor = too_long;
         said.numbers[0] = how.plans.quantum.count();
         said.numbers[1] = how.exchange_every;
         said.numbers[2] = how.from_bytes;
@@ -223,7 +240,7 @@ private:
     }
 
     void arrive(const selection& how, const call& c, const void* site) {
-        if (under_way_) throw error("a collective is still under way", "one runs at a time", "wait for it first");
+        if (under_way_) throw_under_way();
         arrival_ = clock_.now();
         site_ = site;
         intent what;
@@ -269,10 +286,15 @@ private:
         if (watched_ || !wants_background_) return;
         wants_background_ = may_use_background(rank_ == 0);
         if (!wants_background_) return;
+        // Without it everything works as well, if later; to refuse would leave the others waiting.
         watched_ = watch_until_finalize([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
-            return lock ? player_->poll() : activity::listening;
+            return lock && !improvised_ ? player_->poll() : activity::listening;
         });
+        wants_background_ = watched_.has_value();
+    }
+    [[noreturn]] static void throw_under_way() {
+        throw error("a collective is still under way", "one runs at a time", "wait for it first");
     }
     void background_wake() {
         if (watched_) background_thread().wake();
@@ -301,12 +323,10 @@ private:
     time_ns arrival_{};
     const void* site_ = nullptr;
     bool under_way_ = false;
+    int exceptions_ = std::uncaught_exceptions();
 };
 
-communicator::communicator(MPI_Comm user, settings how) {
-    if (how.background) check_environment();
-    state_ = std::make_unique<state>(user, std::move(how));
-}
+communicator::communicator(MPI_Comm user, settings how) : state_(std::make_unique<state>(user, std::move(how))) {}
 communicator::~communicator() = default;
 communicator::communicator(communicator&&) noexcept = default;
 communicator& communicator::operator=(communicator&&) noexcept = default;
@@ -325,86 +345,113 @@ void communicator::progress() { state_->progress(); }
 void communicator::processing_start() { state_->processing_start(); }
 void communicator::edge(double fraction) { state_->edge(fraction); }
 void communicator::processing_end() { state_->processing_end(); }
-void communicator::run(const selection& how, const call& c) { state_->run(how, c, __builtin_return_address(0)); }
+void communicator::run(const selection& how, const call& c, const void* site) {
+    state_->run(how, c, site != nullptr ? site : __builtin_return_address(0));
+}
 
 persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
+
+persistent_call::persistent_call(communicator::state& where, const selection& how, const call& c)
+    : where_(&where), how_(how), call_(c) {
+    for (chunks* each : {&call_.send_chunks, &call_.recv_chunks}) {
+        each->counts = own_.emplace_back(each->counts.begin(), each->counts.end());
+        each->displacements = own_.emplace_back(each->displacements.begin(), each->displacements.end());
+    }
+}
 void persistent_call::expect() { where_->expect(where_->outline_of(how_, call_)); }
 void persistent_call::start() { where_->start(how_, call_, __builtin_return_address(0)); }
 bool persistent_call::test() { return where_->test(); }
 void persistent_call::wait() { where_->wait(); }
 
-void communicator::barrier(const selection& how) { run(how, {collective::barrier}); }
+void communicator::barrier(const selection& how) {
+    state_->run(how, {collective::barrier}, __builtin_return_address(0));
+}
 
 void communicator::bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root) {
-    run(how, {collective::bcast, data, count, {}, type, data, count, {}, type, MPI_OP_NULL, root});
+    state_->run(how, {collective::bcast, data, count, {}, type, data, count, {}, type, MPI_OP_NULL, root},
+                __builtin_return_address(0));
 }
 
 void communicator::reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                           MPI_Op op, int root) {
-    run(how, {collective::reduce, send, count, {}, type, recv, count, {}, type, op, root});
+    state_->run(how, {collective::reduce, send, count, {}, type, recv, count, {}, type, op, root},
+                __builtin_return_address(0));
 }
 
 void communicator::allreduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                              MPI_Op op) {
-    run(how, {collective::allreduce, send, count, {}, type, recv, count, {}, type, op});
+    state_->run(how, {collective::allreduce, send, count, {}, type, recv, count, {}, type, op},
+                __builtin_return_address(0));
 }
 
 void communicator::scatter(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how,
-        {collective::scatter, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+    state_->run(
+        how, {collective::scatter, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
+        __builtin_return_address(0));
 }
 
 void communicator::gather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how, {collective::gather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+    state_->run(
+        how, {collective::gather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
+        __builtin_return_address(0));
 }
 
 void communicator::allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                              void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    run(how, {collective::allgather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type});
+    state_->run(how, {collective::allgather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type},
+                __builtin_return_address(0));
 }
 
 void communicator::alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    run(how, {collective::alltoall, send, send_count, {}, send_type, recv, recv_count, {}, recv_type});
+    state_->run(how, {collective::alltoall, send, send_count, {}, send_type, recv, recv_count, {}, recv_type},
+                __builtin_return_address(0));
 }
 
 void communicator::reduce_scatter_block(const selection& how, const void* send, void* recv, std::int64_t recv_count,
                                         MPI_Datatype type, MPI_Op op) {
-    run(how, {collective::reduce_scatter_block, send, recv_count, {}, type, recv, recv_count, {}, type, op});
+    state_->run(how, {collective::reduce_scatter_block, send, recv_count, {}, type, recv, recv_count, {}, type, op},
+                __builtin_return_address(0));
 }
 
 void communicator::scan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                         MPI_Op op) {
-    run(how, {collective::scan, send, count, {}, type, recv, count, {}, type, op});
+    state_->run(how, {collective::scan, send, count, {}, type, recv, count, {}, type, op}, __builtin_return_address(0));
 }
 
 void communicator::exscan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                           MPI_Op op) {
-    run(how, {collective::exscan, send, count, {}, type, recv, count, {}, type, op});
+    state_->run(how, {collective::exscan, send, count, {}, type, recv, count, {}, type, op},
+                __builtin_return_address(0));
 }
 
 void communicator::scatterv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how,
-        {collective::scatterv, send, 0, send_chunks, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root});
+    state_->run(
+        how,
+        {collective::scatterv, send, 0, send_chunks, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
+        __builtin_return_address(0));
 }
 
 void communicator::gatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                            void* recv, const chunks& recv_chunks, MPI_Datatype recv_type, int root) {
-    run(how,
-        {collective::gatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type, MPI_OP_NULL, root});
+    state_->run(
+        how, {collective::gatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type, MPI_OP_NULL, root},
+        __builtin_return_address(0));
 }
 
 void communicator::allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                               void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    run(how, {collective::allgatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type});
+    state_->run(how, {collective::allgatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type},
+                __builtin_return_address(0));
 }
 
 void communicator::alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
                              void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    run(how, {collective::alltoallv, send, 0, send_chunks, send_type, recv, 0, recv_chunks, recv_type});
+    state_->run(how, {collective::alltoallv, send, 0, send_chunks, send_type, recv, 0, recv_chunks, recv_type},
+                __builtin_return_address(0));
 }
 
 }  // namespace rubato::mpi

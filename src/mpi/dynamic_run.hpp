@@ -9,6 +9,7 @@
 
 #include <array>
 #include <deque>
+#include <thread>
 
 namespace rubato::mpi {
 
@@ -25,8 +26,10 @@ public:
     /// Does what can be done now; true when all is done, with the result in the root's output.
     bool progress();
     bool advance(bool wait) {
-        while (!progress())
+        while (!progress()) {
             if (!wait) return false;
+            std::this_thread::yield();  // one that it waits for may need this core
+        }
         return true;
     }
 

@@ -1,9 +1,11 @@
 #include "mpi_stage.hpp"
 
 #include "choice.hpp"
+#include "process.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 namespace rubato::mpi {
 namespace {
@@ -71,16 +73,30 @@ bool commutes(MPI_Op op) {
     return yes != 0;
 }
 
+/// Throws if the operator is not for that datatype. Later, where data is combined, MPI would end the program.
+void check_combines(const call& c, std::int32_t type, std::int32_t op) {
+    constexpr std::size_t most = 64;
+    static std::array<std::array<std::atomic<bool>, most>, most> known_to{};
+    std::atomic<bool>* const known =
+        type >= 0 ? &known_to[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)] : nullptr;
+    if (c.recv_type == MPI_DATATYPE_NULL || (known != nullptr && known->load(std::memory_order_relaxed))) return;
+    const errors_returned instead_of_ending;
+    std::array<std::byte, 64> nothing{};
+    check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, c.recv_type, c.op), "MPI_Reduce_local");
+    if (known != nullptr) known->store(true, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 intent intent_of(const call& c, const selection& how, int me, int ranks) {
     intent i;
     i.bytes = chunk_bytes(c, me, ranks);
-    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, i.bytes);
+    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, ranks, i.bytes);
     i.what.what = c.what;
     i.what.ranks = ranks;
     if (traits(c.what).rooted) i.what.root = rubato::rank(c.root);
-    i.what.segments = how.segments != 0 ? how.segments : default_segments(*i.use, i.bytes);
+    const bool given = how.use != nullptr && how.segments != 0;
+    i.what.segments = given ? how.segments : default_segments(*i.use, i.bytes);
     i.what.radix = how.radix;
     if (i.use->arrival_aware) i.what.arrivals = how.arrivals;
     if (i.use->uses_round_time()) i.what.round_time = how.round_time;
@@ -91,6 +107,7 @@ intent intent_of(const call& c, const selection& how, int me, int ranks) {
         i.what.idempotent = is_idempotent(c.op);
         i.type = place(predefined_types(), c.recv_type);
         i.op = place(predefined_ops(), c.op);
+        if (i.op >= 0) check_combines(c, i.type, i.op);
     }
     return i;
 }
@@ -224,12 +241,14 @@ void mpi_stage::drain() {
     std::vector<std::byte> dropped;
     for (std::int64_t got = transport_.received() + heard_; got < expected; ++got) {
         MPI_Status status{};
-        int n = 0;
+        MPI_Count n = 0;
         check(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &status), "MPI_Probe");
-        check(MPI_Get_count(&status, MPI_BYTE, &n), "MPI_Get_count");
-        dropped.resize(static_cast<std::size_t>(std::max(n, 1)));
-        check(MPI_Recv(dropped.data(), n, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE),
+        check(MPI_Get_elements_x(&status, MPI_BYTE, &n), "MPI_Get_elements_x");
+        dropped.resize(static_cast<std::size_t>(std::max<MPI_Count>(n, 1)));
+        MPI_Datatype all = large_type(n, type_info{});
+        check(MPI_Recv(dropped.data(), 1, all, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE),
               "MPI_Recv");
+        check(MPI_Type_free(&all), "MPI_Type_free");
     }
     transport_.wait_for_sends();
     for (posted& t : told_) check(MPI_Wait(&t.request, MPI_STATUS_IGNORE), "MPI_Wait");

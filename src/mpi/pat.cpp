@@ -106,17 +106,11 @@ void check_communicator(MPI_Comm comm) {
     const misuse none(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
     // Open MPI takes what was freed for valid, and crashes; but the way by its Fortran number leads nowhere.
     if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
-    const MPI_Comm both[] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-    MPI_Errhandler users[2];
-    for (int i = 0; i < 2; ++i) {
-        check(MPI_Comm_get_errhandler(both[i], &users[i]), "MPI_Comm_get_errhandler");
-        check(MPI_Comm_set_errhandler(both[i], MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
     int inter = 0;
-    const int code = MPI_Comm_test_inter(comm, &inter);
-    for (int i = 0; i < 2; ++i) {
-        check(MPI_Comm_set_errhandler(both[i], users[i]), "MPI_Comm_set_errhandler");
-        check(MPI_Errhandler_free(&users[i]), "MPI_Errhandler_free");
+    int code = MPI_SUCCESS;
+    {
+        const errors_returned instead_of_ending;
+        code = MPI_Comm_test_inter(comm, &inter);
     }
     if (code != MPI_SUCCESS) throw none;
     if (inter != 0)
@@ -137,7 +131,8 @@ communicator& prepared(program_state& p, MPI_Comm comm) {
 }
 
 /// Counts and displacements are those of a v-form, significant at the root alone.
-int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr, const int* displacements = nullptr) {
+int collect(const void* site, const char* name, MPI_Comm comm, call c, const int* counts = nullptr,
+            const int* displacements = nullptr) {
     return guarded(name, [&] {
         program_state& p = ready_program();
         communicator& ours = prepared(p, comm);
@@ -148,9 +143,6 @@ int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr
             wide_displacements.assign(displacements, displacements + ours.size());
             (c.what == collective::scatterv ? c.send_chunks : c.recv_chunks) = {wide_counts, wide_displacements};
         }
-        if (traits(c.what).rooted && (c.root < 0 || c.root >= ours.size()))
-            throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
-                         fmt::format("the communicator has ranks 0 to {}", ours.size() - 1), "pass one of them");
         selection how;
         const auto chosen = p.chosen.find(c.what);
         if (chosen != p.chosen.end()) how = chosen->second;
@@ -161,7 +153,14 @@ int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr
         }
         p.first_after = false;
         p.last_used = &ours;
-        ours.run(how, c);
+        try {
+            ours.run(how, c, site);
+        } catch (const error&) {
+            // Tried even so, that the call counts on this rank as on others.
+            if (c.root >= 0 && c.root < ours.size()) throw;
+            throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
+                         fmt::format("the communicator has ranks 0 to {}", ours.size() - 1), "pass one of them");
+        }
     });
 }
 
@@ -212,12 +211,12 @@ int PAT_ProcessingStart(void) {
         if (p.computing)
             throw misuse(MPI_ERR_OTHER, "called twice", "the computation has already begun",
                          "call PAT_ProcessingEnd before");
+        if (p.repeat && p.repeated_on != nullptr) std::exchange(p.repeated_on, nullptr)->expect(*p.repeated);
         p.computing = true;
         for (program_state::known& k : p.communicators) {
             k.ours.processing_start();
             k.computing = true;
         }
-        if (p.repeat && p.repeated_on != nullptr) p.repeated_on->expect(*p.repeated);
     });
 }
 
@@ -254,39 +253,39 @@ int PAT_Repeat(int yes) {
 int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                 MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return collect(
-        "PAT_Scatter", comm,
+        __builtin_return_address(0), "PAT_Scatter", comm,
         {collective::scatter, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
 }
 
 int PAT_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return collect(
-        "PAT_Gather", comm,
+        __builtin_return_address(0), "PAT_Gather", comm,
         {collective::gather, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
 }
 
 int PAT_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
                MPI_Comm comm) {
-    return collect("PAT_Reduce", comm,
+    return collect(__builtin_return_address(0), "PAT_Reduce", comm,
                    {collective::reduce, sendbuf, count, {}, datatype, recvbuf, count, {}, datatype, op, root});
 }
 
 int PAT_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    return collect("PAT_Bcast", comm,
+    return collect(__builtin_return_address(0), "PAT_Bcast", comm,
                    {collective::bcast, buffer, count, {}, datatype, buffer, count, {}, datatype, MPI_OP_NULL, root});
 }
 
 int PAT_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return collect(
-        "PAT_Scatterv", comm,
+        __builtin_return_address(0), "PAT_Scatterv", comm,
         {collective::scatterv, sendbuf, 0, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root},
         sendcounts, displs);
 }
 
 int PAT_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect("PAT_Gatherv", comm,
+    return collect(__builtin_return_address(0), "PAT_Gatherv", comm,
                    {collective::gatherv, sendbuf, sendcount, {}, sendtype, recvbuf, 0, {}, recvtype, MPI_OP_NULL, root},
                    recvcounts, displs);
 }

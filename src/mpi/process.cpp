@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -66,9 +67,34 @@ bool is_finalized() {
     return MPI_Finalized(&yes) != MPI_SUCCESS || yes != 0;
 }
 
-void check_environment() {
-    (void)switched_on();
-    (void)from_environment();
+namespace {
+
+MPI_Comm by_default(int which) { return which == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF; }
+
+}  // namespace
+
+errors_returned::errors_returned() {
+    for (int i = 0; i < 2; ++i) {
+        check(MPI_Comm_get_errhandler(by_default(i), &users_[i]), "MPI_Comm_get_errhandler");
+        check(MPI_Comm_set_errhandler(by_default(i), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    }
+}
+
+errors_returned::~errors_returned() {
+    for (int i = 0; i < 2; ++i) {
+        MPI_Comm_set_errhandler(by_default(i), users_[i]);
+        MPI_Errhandler_free(&users_[i]);
+    }
+}
+
+std::string wrong_environment() {
+    try {
+        (void)switched_on();
+        (void)from_environment();
+        return {};
+    } catch (const error& e) {
+        return e.what();
+    }
 }
 
 bool may_use_background(bool warns) {
@@ -76,19 +102,24 @@ bool may_use_background(bool warns) {
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
     if (level == MPI_THREAD_MULTIPLE) return true;
-    static bool warned = false;
-    if (warns && !warned)
+    static std::atomic<bool> warned = false;
+    if (warns && !warned.exchange(true))
         fmt::print(
             stderr,
             "rubato: MPI was not started with MPI_THREAD_MULTIPLE, so nothing advances in the background, only in "
             "calls (use MPI_Init_thread, or RUBATO_BACKGROUND=off to be told no more)\n");
-    warned = true;
     return false;
 }
 
-watch_id watch_until_finalize(background::watcher w) {
+std::optional<watch_id> watch_until_finalize(background::watcher w) {
     watchers& all = all_watchers();
-    const background::ticket t = background_thread().watch(std::move(w));
+    background::ticket t;
+    try {
+        t = background_thread().watch(std::move(w));
+    } catch (const error& e) {
+        fmt::print(stderr, "rubato: {}; nothing advances in the background\n", e.what());
+        return std::nullopt;
+    }
     const std::lock_guard lock(all.mutex);
     if (!all.ends_with_mpi) {
         int key = MPI_KEYVAL_INVALID;

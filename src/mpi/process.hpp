@@ -3,22 +3,39 @@
 
 #include "rubato/background.hpp"
 
+#include <mpi.h>
+
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace rubato::mpi {
 
 bool is_finalized();
 
-/// Throws if a variable of the background thread has a wrong value.
-void check_environment();
+/// While it lives, MPI returns errors of calls that name no valid communicator, instead of ending the program.
+class errors_returned {
+public:
+    errors_returned();
+    ~errors_returned();
+    errors_returned(const errors_returned&) = delete;
+    errors_returned& operator=(const errors_returned&) = delete;
+
+private:
+    MPI_Errhandler users_[2]{MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
+};
+
+/// What is wrong with a variable of the background thread; empty if nothing is.
+std::string wrong_environment();
 
 /// Whether the background thread may call MPI. If it is wanted and MPI was not started so, warns once per process where
 /// `warns` is set.
 bool may_use_background(bool warns);
 
-/// The watcher is called until stop_watch or, at the latest, the beginning of MPI_Finalize.
+/// The watcher is called until stop_watch or, at the latest, the beginning of MPI_Finalize. Nothing, and a warning, if
+/// the thread cannot stay on its core.
 using watch_id = std::uint64_t;
-watch_id watch_until_finalize(background::watcher w);
+std::optional<watch_id> watch_until_finalize(background::watcher w);
 void stop_watch(watch_id id);
 
 }  // namespace rubato::mpi

@@ -41,7 +41,6 @@ struct seat {
 
 struct totals {
     std::uint64_t collectives = 0;
-    std::uint64_t early = 0;
     std::uint64_t planned = 0;  // by arrivals that were agreed on
 };
 
@@ -83,9 +82,6 @@ public:
         }
         sum.collectives += collectives_;
         sum.planned += planned_;
-        for (process& p : processes_)
-            for (seat& s : p.seats)
-                if (s.plays) sum.early += s.plays->begun_early();
         return problem_;
     }
 

@@ -60,16 +60,50 @@ void check_begun_early(const algorithm& a, const kind& k, bool named) {
     for (int attempt = 1; attempt <= 60; ++attempt) {
         const int late = attempt % ranks;
         experiment::made m = e.call();
+        const std::uint64_t at_first = ours.begun_early();
         if (named) ours.expect(how, m.c);
         if (me == late) compute(ours, 2ms * attempt);
-        const std::uint64_t before = ours.begun_early();
+        const std::uint64_t begun = ours.begun_early() - at_first;
         ours.run(how, m.c);
         if (!(e.result(m) == want)) fail(fmt::format("{}, begun early: {}", a.id, e.result(m).difference(want)));
-        // Of a v-form, others cannot say how large everything is.
-        const bool enough = total(me == late ? before : 0) > 0;
-        if (enough) return;
+        if (total(me == late ? begun : 0) > 0) return;
     }
     fail(fmt::format("{} never begins early{}", a.id, named ? " though it was named" : ""));
+}
+
+/// An algorithm that makes no plan uses the communicator's memory and messages, so nothing may begin there meanwhile.
+void check_improvised() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    std::vector<double> data(20000, 1.0);
+    std::vector<double> sum(data.size());
+    const auto n = static_cast<std::int64_t>(data.size());
+    auto reduce =
+        ours.prepare("reduce/local_redirect",
+                     {collective::reduce, data.data(), n, {}, MPI_DOUBLE, sum.data(), n, {}, MPI_DOUBLE, MPI_SUM, 0});
+    for (int i = 0; i < 30; ++i) {
+        std::ranges::fill(sum, 0.0);
+        reduce.start();
+        if (me == i % ranks) std::this_thread::sleep_for(1ms);
+        while (!reduce.test()) std::this_thread::sleep_for(100us);
+        if (me == 0 && std::ranges::any_of(sum, [](double x) { return x != ranks; })) fail("a reduction is wrong");
+        std::vector<double> spread(data.size(), me == 0 ? i : -1.0);
+        ours.bcast("bcast/linear+early", spread.data(), n, MPI_DOUBLE, 0);
+        if (std::ranges::any_of(spread, [i](double x) { return x != i; })) fail("a broadcast is wrong");
+    }
+}
+
+/// What is left to Rubato is cut into segments, and calls are known by their places in the program.
+void check_records() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    const std::int64_t n = std::int64_t{8} << 20;
+    mpi::call large{collective::bcast, nullptr, n, {}, MPI_CHAR, nullptr, n, {}, MPI_CHAR, MPI_OP_NULL, 0};
+    if (ours.outline_of({}, large).what.what.segments < 100) fail("a large broadcast is not cut into segments");
+    int x = 0;
+    ours.bcast("bcast/linear", &x, 1, MPI_INT, 0);
+    ours.bcast("bcast/linear", &x, 1, MPI_INT, 0);
+    const operation_history* calls = ours.calls().find(operation_of(collective::bcast, rank(0), sizeof x));
+    if (calls == nullptr || calls->calls() != 2 || calls->sites().size() != 2)
+        fail("two places in the program are not two");
 }
 
 /// planned_by must be the same on all ranks; who is the last in it?
@@ -215,6 +249,8 @@ int main(int argc, char** argv) {
             if (!a.early) continue;
             for (const bool named : {true, false}) check_begun_early(a, kinds.front(), named), ++tried;
         }
+        check_improvised();
+        check_records();
         check_predictions();
         check_trouble();
     } catch (const std::exception& e) {

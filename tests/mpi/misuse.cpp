@@ -197,14 +197,14 @@ void check_settings() {
     MPI_Comm_free(&half);
 }
 
-/// Each call that needs the thread is refused, and the others work.
+/// Without the thread all works, if later; others may have theirs, so a call must not be refused.
 void check_missing_core() {
     setenv("RUBATO_BACKGROUND_CORE", "1023", 1);
     mpi::communicator ours(MPI_COMM_WORLD);
     const int x = 1;
     int sum = 0;
     for (int i = 0; i < 3; ++i) {
-        refuse("a core that is not there", [&] { works(ours); }, {"core 1023", "may not use it"});
+        works(ours);
         ours.reduce("reduce/binomial", &x, &sum, 1, MPI_INT, MPI_SUM, 0);
         if (me == 0 && sum != ranks) fail("a reduction without the thread is wrong");
     }

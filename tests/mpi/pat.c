@@ -198,6 +198,9 @@ static void wrong_arguments(void) {
     REFUSED(PAT_Gather(&x, -1, MPI_INT, y, -1, MPI_INT, 0, MPI_COMM_WORLD));
     REFUSED(PAT_Bcast(&x, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
     REFUSED(PAT_Reduce(&x, y, 1, MPI_INT, MPI_OP_NULL, 0, MPI_COMM_WORLD));
+    const double real = 1;
+    double bits = 0;
+    REFUSED(PAT_Reduce(&real, &bits, 1, MPI_DOUBLE, MPI_BAND, 0, MPI_COMM_WORLD));
     works(MPI_COMM_WORLD);
     OK(PAT_UseAlg("reduce/ring"));
     works(MPI_COMM_WORLD);
