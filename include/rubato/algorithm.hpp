@@ -63,10 +63,6 @@ struct algorithm {
 RUBATO_API std::span<const algorithm> algorithms();
 /// By id, or by alias in any case ("scatter/bsln"). Throws if there is no such algorithm, naming the nearest one.
 RUBATO_API const algorithm& find_algorithm(std::string_view id);
-/// The row that begins this algorithm early (of an early one itself), or nullptr.
-RUBATO_API const algorithm* early_form(const algorithm& a);
-/// The row that waits for its rank's arrival: of an early form the one it is the form of, else itself.
-RUBATO_API const algorithm& on_arrival(const algorithm& a);
 /// The names of the needs, for people and machines: "commutative", "power_of_two", ...
 RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
 /// The first need the problem does not meet, as a sentence; nothing if all are met.

@@ -111,9 +111,6 @@ public:
 
     std::uint64_t number() const { return number_; }
     bool broken() const { return broken_; }
-    /// Whether something that is begun has not ended.
-    bool under_way() const { return begun_ || arrived_; }
-    bool waits_for_arrival() const { return begun_ && !arrived_; }
     /// How many invocations were begun before the rank arrived.
     std::uint64_t begun_early() const { return begun_early_; }
     const plan_cache& plans() const { return plans_; }

@@ -20,7 +20,6 @@ constexpr std::uint8_t arrivals = 4;
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
 constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
 
-constexpr std::string_view early_suffix = "+early";
 constexpr std::string_view early_summary = "the same, begun before the rank arrives: until then results lie in scratch";
 
 template <schedule (*build)(const problem&, rank)>
@@ -177,16 +176,6 @@ const algorithm& find_algorithm(std::string_view id) {
     const auto near = std::ranges::min_element(table, {}, [id](const algorithm& a) { return distance(a.id, id); });
     throw error(fmt::format("unknown algorithm '{}'", id), "no such id is registered",
                 fmt::format("did you mean {}? 'rubato algorithms' lists all", near->id));
-}
-
-const algorithm* early_form(const algorithm& a) {
-    if (a.early) return &a;
-    const auto found = std::ranges::find(table, fmt::format("{}{}", a.id, early_suffix), &algorithm::id);
-    return found != table.end() ? &*found : nullptr;
-}
-
-const algorithm& on_arrival(const algorithm& a) {
-    return a.early ? find_algorithm(a.id.substr(0, a.id.size() - early_suffix.size())) : a;
 }
 
 std::vector<std::string_view> need_names(const algorithm& a) {

@@ -1,4 +1,5 @@
 #include "mpi_stage.hpp"
+#include "private_communicator.hpp"
 #include "process.hpp"
 #include "rubato/mpi.hpp"
 #include "synchronise.hpp"
@@ -23,57 +24,6 @@ std::int64_t protocol() {
     for (const algorithm& a : algorithms())
         for (const char c : a.id) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
     return static_cast<std::int64_t>(h >> 2);
-}
-
-int tag_upper_bound() {
-    void* value = nullptr;
-    int found = 0;
-    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr");
-    return found ? *static_cast<int*>(value) : 32767;
-}
-
-/// A communicator of the same ranks, without the user's attributes.
-class private_communicator {
-public:
-    explicit private_communicator(MPI_Comm user) {
-        int inter = 0;
-        check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter");
-        if (inter != 0)
-            throw error("an inter-communicator", "rubato's collectives work within one group",
-                        "call MPI's own collectives on it");
-        MPI_Group group = MPI_GROUP_NULL;
-        check(MPI_Comm_group(user, &group), "MPI_Comm_group");
-        const int code = MPI_Comm_create(user, group, &comm_);
-        MPI_Group_free(&group);
-        check(code, "MPI_Comm_create");
-        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-    }
-    ~private_communicator() {
-        int finalized = 0;
-        if (!abandoned_ && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
-    }
-    /// Leaves it to MPI_Finalize: others may not come to free it, and something may be under way on it.
-    void abandon() { abandoned_ = true; }
-    private_communicator(const private_communicator&) = delete;
-    private_communicator& operator=(const private_communicator&) = delete;
-
-    MPI_Comm get() const { return comm_; }
-
-private:
-    MPI_Comm comm_ = MPI_COMM_NULL;
-    bool abandoned_ = false;
-};
-
-int rank_in(MPI_Comm comm) {
-    int r = 0;
-    check(MPI_Comm_rank(comm, &r), "MPI_Comm_rank");
-    return r;
-}
-
-int size_of(MPI_Comm comm) {
-    int n = 0;
-    check(MPI_Comm_size(comm, &n), "MPI_Comm_size");
-    return n;
 }
 
 }  // namespace
@@ -362,96 +312,5 @@ void persistent_call::expect() { where_->expect(where_->outline_of(how_, call_))
 void persistent_call::start() { where_->start(how_, call_, __builtin_return_address(0)); }
 bool persistent_call::test() { return where_->test(); }
 void persistent_call::wait() { where_->wait(); }
-
-void communicator::barrier(const selection& how) {
-    state_->run(how, {collective::barrier}, __builtin_return_address(0));
-}
-
-void communicator::bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root) {
-    state_->run(how, {collective::bcast, data, count, {}, type, data, count, {}, type, MPI_OP_NULL, root},
-                __builtin_return_address(0));
-}
-
-void communicator::reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                          MPI_Op op, int root) {
-    state_->run(how, {collective::reduce, send, count, {}, type, recv, count, {}, type, op, root},
-                __builtin_return_address(0));
-}
-
-void communicator::allreduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                             MPI_Op op) {
-    state_->run(how, {collective::allreduce, send, count, {}, type, recv, count, {}, type, op},
-                __builtin_return_address(0));
-}
-
-void communicator::scatter(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    state_->run(
-        how, {collective::scatter, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
-        __builtin_return_address(0));
-}
-
-void communicator::gather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                          void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    state_->run(
-        how, {collective::gather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
-        __builtin_return_address(0));
-}
-
-void communicator::allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    state_->run(how, {collective::allgather, send, send_count, {}, send_type, recv, recv_count, {}, recv_type},
-                __builtin_return_address(0));
-}
-
-void communicator::alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    state_->run(how, {collective::alltoall, send, send_count, {}, send_type, recv, recv_count, {}, recv_type},
-                __builtin_return_address(0));
-}
-
-void communicator::reduce_scatter_block(const selection& how, const void* send, void* recv, std::int64_t recv_count,
-                                        MPI_Datatype type, MPI_Op op) {
-    state_->run(how, {collective::reduce_scatter_block, send, recv_count, {}, type, recv, recv_count, {}, type, op},
-                __builtin_return_address(0));
-}
-
-void communicator::scan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                        MPI_Op op) {
-    state_->run(how, {collective::scan, send, count, {}, type, recv, count, {}, type, op}, __builtin_return_address(0));
-}
-
-void communicator::exscan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                          MPI_Op op) {
-    state_->run(how, {collective::exscan, send, count, {}, type, recv, count, {}, type, op},
-                __builtin_return_address(0));
-}
-
-void communicator::scatterv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
-                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    state_->run(
-        how,
-        {collective::scatterv, send, 0, send_chunks, send_type, recv, recv_count, {}, recv_type, MPI_OP_NULL, root},
-        __builtin_return_address(0));
-}
-
-void communicator::gatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                           void* recv, const chunks& recv_chunks, MPI_Datatype recv_type, int root) {
-    state_->run(
-        how, {collective::gatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type, MPI_OP_NULL, root},
-        __builtin_return_address(0));
-}
-
-void communicator::allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                              void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    state_->run(how, {collective::allgatherv, send, send_count, {}, send_type, recv, 0, recv_chunks, recv_type},
-                __builtin_return_address(0));
-}
-
-void communicator::alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
-                             void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    state_->run(how, {collective::alltoallv, send, 0, send_chunks, send_type, recv, 0, recv_chunks, recv_type},
-                __builtin_return_address(0));
-}
 
 }  // namespace rubato::mpi

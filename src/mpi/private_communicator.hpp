@@ -1,0 +1,59 @@
+// A communicator of our own beside the user's, and what there is to know of it.
+#pragma once
+
+#include "datatype.hpp"
+
+namespace rubato::mpi {
+
+inline int tag_upper_bound() {
+    void* value = nullptr;
+    int found = 0;
+    check(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &found), "MPI_Comm_get_attr");
+    return found ? *static_cast<int*>(value) : 32767;
+}
+
+/// A communicator of the same ranks, without the user's attributes.
+class private_communicator {
+public:
+    explicit private_communicator(MPI_Comm user) {
+        int inter = 0;
+        check(MPI_Comm_test_inter(user, &inter), "MPI_Comm_test_inter");
+        if (inter != 0)
+            throw error("an inter-communicator", "rubato's collectives work within one group",
+                        "call MPI's own collectives on it");
+        MPI_Group group = MPI_GROUP_NULL;
+        check(MPI_Comm_group(user, &group), "MPI_Comm_group");
+        const int code = MPI_Comm_create(user, group, &comm_);
+        MPI_Group_free(&group);
+        check(code, "MPI_Comm_create");
+        MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    }
+    ~private_communicator() {
+        int finalized = 0;
+        if (!abandoned_ && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
+    }
+    /// Leaves it to MPI_Finalize: others may not come to free it, and something may be under way on it.
+    void abandon() { abandoned_ = true; }
+    private_communicator(const private_communicator&) = delete;
+    private_communicator& operator=(const private_communicator&) = delete;
+
+    MPI_Comm get() const { return comm_; }
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    bool abandoned_ = false;
+};
+
+inline int rank_in(MPI_Comm comm) {
+    int r = 0;
+    check(MPI_Comm_rank(comm, &r), "MPI_Comm_rank");
+    return r;
+}
+
+inline int size_of(MPI_Comm comm) {
+    int n = 0;
+    check(MPI_Comm_size(comm, &n), "MPI_Comm_size");
+    return n;
+}
+
+}  // namespace rubato::mpi
