@@ -1,0 +1,123 @@
+#include "results.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace nlohmann {
+
+template <>
+struct adl_serializer<rubato::time_ns> {
+    static void to_json(json& j, const rubato::time_ns& t) { j = t.count(); }
+    static void from_json(const json& j, rubato::time_ns& t) { t = rubato::time_ns(j.get<std::int64_t>()); }
+};
+
+}  // namespace nlohmann
+
+namespace rubato::results {
+
+NLOHMANN_JSON_SERIALIZE_ENUM(stage, {{stage::measure, "measure"}, {stage::warmup, "warmup"}, {stage::screen, "screen"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(link_speed, latency, ns_per_byte)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(conditions, command, rubato, compiler, mpi, mpi_settings, system, cpu,
+                                                cores, hosts, started, seed, start, tolerance, delay, prediction, model,
+                                                link, clock_error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collective, bytes, pattern, datatype, op, root)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(contestant, in_case, name, id, segments, round_time)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sample, in_case, name, repetition, stage, late, arrivals, exits,
+                                                predicted, bound, begun_early)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(timeline_step, kind, peer, begin, end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(timeline, in_case, name, arrivals, exits, steps)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(overlap, in_case, name, repetition, method, tests, total, computation,
+                                                initiation, testing, waiting, overhead)
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* not_ours = "it is not a file that 'rubato bench' has written";
+
+void take(run& r, const std::string& kind, const json& fields) {
+    if (kind == "case") r.cases.push_back(fields.get<measured_case>());
+    if (kind == "contestant") r.contestants.push_back(fields.get<contestant>());
+    if (kind == "sample") r.samples.push_back(fields.get<sample>());
+    if (kind == "timeline") r.timelines.push_back(fields.get<timeline>());
+    if (kind == "overlap") r.overlaps.push_back(fields.get<overlap>());
+    if (kind == "clock") r.how.clock_error = std::max(r.how.clock_error, fields.at("error").get<time_ns>());
+}
+
+void read_file(const std::string& file, std::vector<run>& runs) {
+    std::ifstream in(file);
+    if (!in) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "give a file of 'rubato bench'");
+    const std::size_t before = runs.size();
+    std::string line;
+    for (std::size_t number = 1; std::getline(in, line); ++number) {
+        const bool cut = in.eof();  // no newline: the run was ended while it was written
+        try {
+            const json fields = json::parse(line);
+            const auto kind = fields.at("kind").get<std::string>();
+            if (kind == "run") {
+                runs.push_back({fields.get<conditions>()});
+                runs.back().file = file;
+            } else if (runs.size() == before) {
+                throw error(fmt::format("{}:{}: a '{}' without a run", file, number, kind), not_ours,
+                            "measure again with --output");
+            } else {
+                take(runs.back(), kind, fields);
+            }
+        } catch (const json::exception& e) {
+            if (!cut)
+                throw error(fmt::format("{}:{}: {}", file, number, e.what()), not_ours, "measure again with --output");
+        }
+    }
+    if (runs.size() == before)
+        throw error(fmt::format("'{}' holds no run", file), not_ours, "measure with 'rubato bench --output FILE'");
+}
+
+}  // namespace
+
+std::vector<run> read(std::span<const std::string> files) {
+    std::vector<run> runs;
+    for (const std::string& f : files) read_file(f, runs);
+    return runs;
+}
+
+writer::writer(std::string file, existing how) : file_(std::move(file)) {
+    const std::filesystem::path path(file_);
+    std::error_code none;
+    if (how == existing::refuse && std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0)
+        throw error(fmt::format("'{}' exists", file_), "measurements are not overwritten",
+                    "give another name, or --resume to go on with it");
+    out_.open(file_, std::ios::app);
+    if (!out_)
+        throw error(fmt::format("cannot write '{}'", file_), std::strerror(errno),
+                    "give a path that can be written to");
+    constexpr std::uintmax_t enough = std::uintmax_t{64} << 20;
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    const std::filesystem::space_info room = std::filesystem::space(folder, none);
+    if (!none && room.available < enough)
+        throw error(fmt::format("no room for '{}'", file_),
+                    fmt::format("its disk has {} left", format_bytes(static_cast<std::int64_t>(room.available))),
+                    fmt::format("make room for {}, or write elsewhere", format_bytes(enough)));
+}
+
+void writer::line(const char* kind, json&& fields) {
+    // The kind comes first, for people.
+    out_ << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(fields.dump()).substr(1)) << '\n' << std::flush;
+    if (!out_)
+        throw error(fmt::format("cannot write to '{}' any more", file_), std::strerror(errno),
+                    "what is in it can be read; make room, then go on with --resume");
+}
+
+void writer::add(const conditions& c) { line("run", c); }
+void writer::add(const measured_case& c) { line("case", c); }
+void writer::add(const contestant& c) { line("contestant", c); }
+void writer::add(const sample& s) { line("sample", s); }
+void writer::add(const timeline& t) { line("timeline", t); }
+void writer::add(const overlap& o) { line("overlap", o); }
+void writer::add_clock(time_ns e) { line("clock", {{"error", e.count()}}); }
+
+}  // namespace rubato::results

@@ -1,0 +1,161 @@
+// The file of a measurement: one JSON object per line, of which "kind" tells what it is.
+//
+//   run         the conditions: what is needed to repeat it. What follows belongs to it, up to the next one.
+//   case        what was measured: collective, bytes, arrival pattern, ...
+//   contestant  one way to do it, in a case
+//   sample      one call: when each rank came and left
+//   timeline    one call with the steps of every rank
+//   overlap     one measurement of a non-blocking collective
+//   clock       the clock was synchronised again, and is so exact
+//
+// Times are whole nanoseconds. Lines are written as soon as they are known, so a file of an interrupted run is whole; a
+// last line that is cut is left out.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rubato::results {
+
+/// One way through the network, as measured: of a small message, and of a large one.
+struct link_speed {
+    time_ns latency{};
+    double ns_per_byte = 0;
+};
+
+struct conditions {
+    std::string command{};
+    std::string rubato{};  ///< version
+    std::string compiler{};
+    std::string mpi{};
+    std::map<std::string, std::string> mpi_settings{};
+    std::string system{};
+    std::string cpu{};
+    std::int32_t cores = 0;
+    std::vector<std::string> hosts{};  ///< of each rank
+    std::string started{};             ///< in UTC
+    std::uint64_t seed = 0;
+    std::string start{};  ///< "window" or "barrier"
+    time_ns tolerance{};  ///< with "window": a rank that comes later than planned by more spoils the sample
+    std::string delay{};  ///< "sleep" or "spin"
+    std::string prediction{};
+    std::string model{};  ///< as parse_model reads it; empty if none was given
+    link_speed link{};
+    time_ns clock_error{};
+
+    std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }
+};
+
+struct measured_case {
+    std::int32_t number = 0;  ///< in its run
+    std::string collective{};
+    std::int64_t bytes = 0;  ///< of the vector, or of the wider buffer in all
+    std::string pattern{};
+    std::string datatype{};
+    std::string op{};
+    std::int32_t root = 0;
+};
+
+struct contestant {
+    std::int32_t in_case = 0;
+    std::string name{};  ///< "reduce/chain@8KiB", "native", "native:pipeline@8KiB"
+    std::string id{};    ///< of the algorithm; empty: the MPI library's
+    std::uint32_t segments = 1;
+    time_ns round_time{};  ///< by which it was planned
+};
+
+/// What a sample is good for.
+enum class stage {
+    warmup,   ///< a first call
+    screen,   ///< only to see who is worth measuring
+    measure,  ///< counts
+};
+
+/// Times are from the planned start on, on the common clock.
+struct sample {
+    std::int32_t in_case = 0;
+    std::string name{};  ///< of the contestant
+    std::int32_t repetition = 0;
+    results::stage stage = results::stage::measure;
+    bool late = false;  ///< a rank missed its planned arrival: does not count
+    std::vector<time_ns> arrivals{};
+    std::vector<time_ns> exits{};
+    std::vector<time_ns> predicted{};  ///< arrivals by which it was planned, if not the true ones
+    time_ns bound{};                   ///< no algorithm can end earlier, for these arrivals
+    std::int32_t begun_early = 0;      ///< ranks on which it had begun when they came
+};
+
+/// Step times are on the same clock as arrivals.
+struct timeline_step {
+    std::string kind{};      ///< "send", "recv", "combine", "copy"
+    std::int32_t peer = -1;  ///< of a message
+    time_ns begin{};
+    time_ns end{};
+};
+
+struct timeline {
+    std::int32_t in_case = 0;
+    std::string name{};
+    std::vector<time_ns> arrivals{};
+    std::vector<time_ns> exits{};
+    std::vector<std::vector<timeline_step>> steps{};  ///< of each rank
+};
+
+/// Hoefler 2008, IV.2.5.
+struct overlap {
+    std::int32_t in_case = 0;
+    std::string name{};
+    std::int32_t repetition = 0;
+    std::string method{};  ///< "blocking", "thread", "nonblocking", "nonblocking+compute"
+    std::int32_t tests = 0;
+    time_ns total{};        ///< from the start to the end of everything
+    time_ns computation{};  ///< what was computed meanwhile takes so long alone
+    time_ns initiation{};   ///< the call that begins it
+    time_ns testing{};      ///< in all calls of test
+    time_ns waiting{};      ///< in the call that ends it
+    time_ns overhead{};     ///< CPU time that the computation lost
+};
+
+/// All of one run.
+struct run {
+    conditions how{};
+    std::vector<measured_case> cases{};
+    std::vector<contestant> contestants{};
+    std::vector<sample> samples{};
+    std::vector<timeline> timelines{};
+    std::vector<overlap> overlaps{};
+    std::string file{};
+};
+
+/// Throws, naming file and line, if one cannot be read or is not of this form.
+std::vector<run> read(std::span<const std::string> files);
+
+/// Appends lines to a file. Opened before anything is measured: a path that cannot be written to, or a disk without
+/// room, is reported then.
+class writer {
+public:
+    enum class existing { refuse, append };
+    writer(std::string file, existing how);
+
+    void add(const conditions& c);
+    void add(const measured_case& c);
+    void add(const contestant& c);
+    void add(const sample& s);
+    void add(const timeline& t);
+    void add(const overlap& o);
+    void add_clock(time_ns error);
+
+private:
+    void line(const char* kind, nlohmann::json&& fields);
+
+    std::string file_;
+    std::ofstream out_;
+};
+
+}  // namespace rubato::results
