@@ -34,6 +34,7 @@ struct options {
     std::string model_text{};
     std::string output{};
     bool resume = false;
+    bool timelines = false;
 };
 
 template <class T>
@@ -73,6 +74,7 @@ campaign_settings campaign_of(const options& o, int ranks) {
     s.keep = o.keep;
     s.repetitions = o.repetitions;
     s.seconds = std::chrono::duration<double>(parse_time(o.budget)).count();
+    s.timelines = o.timelines;
     s.seed = static_cast<std::uint64_t>(o.seed);
     return s;
 }
@@ -229,6 +231,7 @@ void add_bench(CLI::App& command, int& status) {
     sub.add_option("--model", o->model_text,
                    "for segments and plans in rounds (default: what the link is measured to do)");
     sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
+    sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
     sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
     sub.footer(
         "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random "

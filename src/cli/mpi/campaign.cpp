@@ -80,6 +80,7 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     series measure{what, how_.screenings > 0 ? best(who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
     for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(begin); ++i) repeat(measure, i);
+    if (how_.timelines) draw(measure);
     if (write_ != nullptr) write_->add_done(what.number);
 }
 
@@ -108,6 +109,16 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
         if (seen.late) continue;
         if (s.stage == results::stage::screen) seen_[seen.name].push_back(run_time(seen.arrivals, seen.exits));
         return;
+    }
+}
+
+/// The times of steps, in a call that does not count: noting them costs.
+void campaign::draw(const series& s) {
+    for (const contestant& c : s.who) {
+        if (c.use == nullptr) continue;
+        timed_calls::outcome o = calls_.run(c, s.data, parse_arrivals(s.what.pattern, ranks_), true);
+        if (write_ != nullptr)
+            write_->add(results::timeline{s.what.number, c.known.name, o.seen.arrivals, o.seen.exits, o.steps});
     }
 }
 

@@ -21,7 +21,8 @@ struct campaign_settings {
     std::int32_t screenings = 0;  ///< repetitions with all, before the best are measured
     std::int32_t keep = 3;        ///< so many of Rubato's and of the native ones are, after screening
     std::int32_t repetitions = 20;
-    double seconds = 0;  ///< begin no repetition later, in each case; 0: no limit
+    double seconds = 0;      ///< begin no repetition later, in each case; 0: no limit
+    bool timelines = false;  ///< one call more of each of Rubato's, with the times of steps
     std::uint64_t seed = 1;
     model network{};
     link speed{};  ///< for bounds
@@ -48,6 +49,7 @@ private:
     void run_case(const contest& c, const results::measured_case& what);
     void repeat(series& s, std::int32_t number);
     void call(const series& s, const contestant& c, std::int32_t number);
+    void draw(const series& s);
     std::vector<contestant> best(const std::vector<contestant>& all) const;
     bool time_is_up(time_ns since) const;
 

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <thread>
 
 namespace rubato::cli {
@@ -107,7 +108,32 @@ bool timed_calls::uses_predictor(const contestant& c) const {
     return how_.prediction != "perfect" && c.use != nullptr && c.use->arrival_aware;
 }
 
-timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals) {
+std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const std::vector<recorded_step>& mine,
+                                                                           time_ns start) const {
+    constexpr std::size_t width = 4;
+    std::vector<std::int64_t> numbers;
+    for (const recorded_step& s : mine)
+        numbers.insert(numbers.end(), {static_cast<std::int64_t>(s.kind), s.peer, (s.when.begin - start).count(),
+                                       (s.when.end - start).count()});
+    auto size = static_cast<int>(numbers.size());
+    std::vector<int> sizes(static_cast<std::size_t>(ranks_));
+    MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, world);
+    std::vector<int> places(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
+    std::vector<std::int64_t> all(me_ == 0 ? static_cast<std::size_t>(places.back() + sizes.back()) : 0);
+    MPI_Gatherv(numbers.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world);
+    std::vector<std::vector<results::timeline_step>> steps(me_ == 0 ? sizes.size() : 0);
+    for (std::size_t r = 0; r < steps.size(); ++r)
+        for (std::size_t i = 0; i < static_cast<std::size_t>(sizes[r]); i += width) {
+            const std::int64_t* const of = &all[static_cast<std::size_t>(places[r]) + i];
+            steps[r].push_back({std::string(step_names[static_cast<std::size_t>(of[0])]),
+                                static_cast<std::int32_t>(of[1]), time_ns(of[2]), time_ns(of[3])});
+        }
+    return steps;
+}
+
+timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals,
+                                      bool with_steps) {
     const bool early = c.use != nullptr && c.use->early;
     // Where a predictor learns from the calls of one contestant, its communicator lives on. Else one with a background
     // thread lives only as long as it is measured, that others are not disturbed.
@@ -120,7 +146,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
         auto found = living_.find(c.known.name);
         if (found == living_.end()) found = living_.emplace(c.known.name, mpi::communicator(world, std::move(s))).first;
         ours = &found->second;
-    } else if (early) {
+    } else if (early || with_steps) {
         ours = &own.emplace(world);
     }
     mpi::selection how;
@@ -136,6 +162,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
         ours->run(how, first.prepare(number_));
     }
     const mpi::call job = e.prepare(++number_);
+    if (with_steps) ours->record_steps();
     const std::uint64_t begun_before = ours->begun_early();
     const time_ns start = start_time();
     const time_ns planned = start + arrivals[static_cast<std::size_t>(me_)];
@@ -164,6 +191,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
         result.seen.begun_early += static_cast<std::int32_t>(of[2]);
         result.seen.late |= how_.start == start_by::window && result.seen.arrivals[r] > arrivals[r] + how_.tolerance;
     }
+    if (with_steps) result.steps = gather_steps(ours->recorded_steps(), time_ns(zero));
     if (uses_predictor(c)) result.seen.predicted = ours->planned_by();
     result.wrong = said_by_one(e.wrong(), me_, ranks_);
     return result;

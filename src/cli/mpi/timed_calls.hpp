@@ -36,10 +36,11 @@ public:
 
     struct outcome {
         results::sample seen{};
-        std::string wrong{};  ///< what a rank says of its result
+        std::string wrong{};                                       ///< what a rank says of its result
+        std::vector<std::vector<results::timeline_step>> steps{};  ///< of each rank, on rank 0, if asked for
     };
     /// Calls once. A rank that was late spoils the sample, which says so.
-    outcome run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals);
+    outcome run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals, bool with_steps = false);
 
 private:
     time_ns now() const { return plain_.clock().now(); }
@@ -47,6 +48,8 @@ private:
     link one_way(int from) const;
     time_ns start_time() const;
     bool uses_predictor(const contestant& c) const;
+    std::vector<std::vector<results::timeline_step>> gather_steps(const std::vector<recorded_step>& mine,
+                                                                  time_ns start) const;
 
     settings how_;
     int me_ = 0;
