@@ -64,7 +64,7 @@ struct network_fit {
     estimate latency{};        ///< half a round trip of the smallest message
     estimate L{};              ///< latency - 2o, not below 0
     estimate o{};              ///< of the smallest message
-    fitted_line one_way{};     ///< alpha + s beta over all sizes
+    fitted_line one_way{};     ///< alpha + s beta of 4 KiB to 64 KiB; alpha is not below the latency
     std::size_t segments = 0;  ///< the range of most sizes from 4 KiB to 64 KiB, which collectives send
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace rubato {
 namespace {
@@ -49,10 +50,22 @@ protocol_range range_of(std::span<const size_costs> sizes, std::span<const line_
     return r;
 }
 
+bool is_segment(const size_costs& s) { return s.bytes >= 4 << 10 && s.bytes <= 64 << 10; }
+
+/// Many networks take short messages faster than the line of longer ones begins.
+fitted_line fit_one_way(const network_fit& fit) {
+    std::vector<size_costs> sizes;
+    std::ranges::copy_if(fit.sizes, std::back_inserter(sizes), is_segment);
+    const std::vector<line_point> points =
+        points_of(sizes.size() < 3 ? fit.sizes : sizes, [](const size_costs& s) { return s.one_way; });
+    const fitted_line line = fit_line(points);
+    return line.first.value < fit.latency.value ? fit_slope(points, fit.latency) : line;
+}
+
 std::size_t range_of_segments(const network_fit& fit) {
     std::vector<int> votes(fit.ranges.size(), 0);
     for (const size_costs& s : fit.sizes) {
-        if (s.bytes < 4 << 10 || s.bytes > 64 << 10) continue;
+        if (!is_segment(s)) continue;
         const auto after = std::ranges::upper_bound(fit.ranges, s.bytes, {}, &protocol_range::begin);
         ++votes[static_cast<std::size_t>(after - fit.ranges.begin()) - 1];
     }
@@ -86,8 +99,8 @@ network_fit fit_network(std::span<const round_trips> measured, const fit_setting
         fit.ranges.push_back(
             range_of(std::span(fit.sizes).subspan(begins[i], count), std::span(gaps).subspan(begins[i], count)));
     }
-    fit.one_way = fit_line(points_of(fit.sizes, [](const size_costs& s) { return s.one_way; }));
     fit.latency = fit.sizes.front().one_way;
+    fit.one_way = fit_one_way(fit);
     if (fit.ranges.front().overhead)
         fit.o = fit.ranges.front().overhead->first;  // one line through many is surer than one size
     else if (fit.sizes.front().overhead)
