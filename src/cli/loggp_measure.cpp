@@ -38,8 +38,9 @@ struct sweep_entry {
 };
 
 /// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few would not tell it from
-/// noise.
+/// noise. If it was only disturbed, a later one shows that, and bursts begin anew.
 void fit_in(sweep_entry& e, time_ns share) {
+    const int before = e.times.messages;
     struct way {
         int messages;
         bool spaced;
@@ -48,8 +49,11 @@ void fit_in(sweep_entry& e, time_ns share) {
         e.times.messages = w.messages;
         e.spaced = w.spaced;
         const double trips = 1 + (w.messages + 1) / 2. + (w.spaced ? 2 * w.messages : 0);
-        if (e.single * trips * 3 < static_cast<double>(share.count())) return;
+        if (e.single * trips * 3 < static_cast<double>(share.count())) break;
     }
+    if (e.times.messages == before) return;
+    e.times.burst.clear();
+    e.times.spaced.clear();
 }
 
 void measure_once(link_client& link, sweep_entry& e, time_ns share) {
@@ -57,7 +61,7 @@ void measure_once(link_client& link, sweep_entry& e, time_ns share) {
     const time_ns begin = own_time();
     const double single = link.round_trip(1, {}, t.bytes);
     e.single = std::min(e.single, single);
-    if (t.single.empty()) fit_in(e, share);
+    fit_in(e, share);
     const double burst = link.round_trip(t.messages, {}, t.bytes);
     t.single.push_back(single);
     t.burst.push_back(burst);
@@ -91,6 +95,7 @@ std::vector<round_trips> sweep(link_client& link, std::int64_t max_bytes, time_n
         }
     }
     std::vector<round_trips> all;
+    all.reserve(entries.size());
     for (sweep_entry& e : entries) all.push_back(std::move(e.times));
     return all;
 }
@@ -154,6 +159,7 @@ public:
             for (std::size_t n = 1; n <= peers_.size(); ++n) times[n - 1].push_back(round_trip(n, again));
         round_trip(peers_.size(), last);
         std::vector<double> result;
+        result.reserve(times.size());
         for (std::vector<double>& t : times) result.push_back(low_quantile(std::move(t)).value);
         return result;
     }

@@ -80,6 +80,13 @@ std::string loggp_report::free_text() const {
                        free_->at_least ? " or more" : "", measured_.fan.size() + 1);
 }
 
+std::string loggp_report::doubt() const {
+    const double residual = fit_.ranges[fit_.segments].gap.residual;
+    if (residual < 0.5 && fit_.latency.spread < 2 * fit_.latency.value) return {};
+    return "these numbers are not to be relied on: ranks were disturbed; repeat it on idle hosts or with more "
+           "--seconds";
+}
+
 std::string loggp_report::table() const {
     const protocol_range& segments = fit_.ranges[fit_.segments];
     std::vector<std::vector<std::string>> rows{{"PARAMETER", "VALUE", "SPREAD", ""}};
@@ -102,7 +109,7 @@ std::string loggp_report::table() const {
     const auto most = std::ranges::max(measured_.sizes, {}, [](const round_trips& r) { return r.single.size(); });
     return fmt::format(
         "rank {} on {}, rank {} on {}; {}; {} message sizes, each {} to {} times\n\n{}\n"
-        "{} by the gap between messages:\n{}\n{}\n{}\n{}\n",
+        "{} by the gap between messages:\n{}\n{}\n{}\n{}\n{}",
         how_.client, measured_.client_host, how_.server, measured_.server_host, library_, measured_.sizes.size(),
         fewest.single.size(), most.single.size(), align(rows, {false, true, true, false}),
         fit_.ranges.size() == 1 ? "One protocol" : fmt::format("{} protocols", fit_.ranges.size()),
@@ -110,7 +117,7 @@ std::string loggp_report::table() const {
         measured_.rendezvous
             ? fmt::format("messages of {} bytes and more wait for their receiver", *measured_.rendezvous)
             : fmt::format("no message up to {} waits for its receiver", format_bytes(how_.max_bytes)),
-        free_text(), goodput());
+        free_text(), goodput(), doubt().empty() ? "" : doubt() + "\n");
 }
 
 std::string loggp_report::json() const {
@@ -128,6 +135,7 @@ std::string loggp_report::json() const {
                    {"goodput_there", measured_.goodput_there},
                    {"goodput_back", measured_.goodput_back},
                    {"clock_error_ns", measured_.clock_error.count()}};
+    if (!doubt().empty()) j["doubt"] = doubt();
     if (measured_.rendezvous) j["rendezvous"] = *measured_.rendezvous;
     if (free_) j["f"] = {{"value", free_->count}, {"at_least", free_->at_least}, {"times_ns", measured_.fan}};
     for (const protocol_range& r : fit_.ranges) j["ranges"].push_back(to_json(r));
@@ -160,6 +168,7 @@ std::string loggp_report::model_file() const {
         text += fmt::format("# {} to {}: o {} and {}; g {}; G {}; residual {}\n", row[0], row[1], row[2], row[3],
                             row[4], row[5], row[6]);
     }
+    if (!doubt().empty()) text += fmt::format("# {}\n", doubt());
     const protocol_range& segments = fit_.ranges[fit_.segments];
     text += fmt::format("# LogGP, g and G of {} to {}:\n{}\n", format_bytes(segments.begin), format_bytes(segments.end),
                         loggp_line_);

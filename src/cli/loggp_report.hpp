@@ -17,6 +17,8 @@ struct loggp_report {
 private:
     std::string goodput() const;
     std::string free_text() const;
+    /// Empty if there is no reason for doubt.
+    std::string doubt() const;
 
     const measured_network& measured_;
     const measure_settings& how_;

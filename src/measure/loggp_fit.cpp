@@ -101,10 +101,12 @@ network_fit fit_network(std::span<const round_trips> measured, const fit_setting
     }
     fit.latency = fit.sizes.front().one_way;
     fit.one_way = fit_one_way(fit);
+    // One line through many is surer than one size.
+    const auto known = std::ranges::find_if(fit.sizes, [](const size_costs& s) { return s.overhead.has_value(); });
     if (fit.ranges.front().overhead)
-        fit.o = fit.ranges.front().overhead->first;  // one line through many is surer than one size
-    else if (fit.sizes.front().overhead)
-        fit.o = *fit.sizes.front().overhead;
+        fit.o = fit.ranges.front().overhead->first;
+    else if (known != fit.sizes.end())
+        fit.o = *known->overhead;
     fit.o.value = std::max(fit.o.value, 0.);
     fit.L = {std::max(fit.latency.value - 2 * fit.o.value, 0.), fit.latency.spread + 2 * fit.o.spread};
     fit.segments = range_of_segments(fit);
