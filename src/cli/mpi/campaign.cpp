@@ -1,6 +1,7 @@
 #include "campaign.hpp"
 
 #include "rubato/arrival.hpp"
+#include "rubato/statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -10,12 +11,6 @@ namespace rubato::cli {
 namespace {
 
 constexpr int most_spoilt = 20;  // in a row
-
-time_ns median(std::vector<time_ns> v) {
-    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-    std::ranges::nth_element(v, middle);
-    return *middle;
-}
 
 /// The same on every machine, unlike std::shuffle.
 template <class T>
@@ -107,7 +102,8 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
         seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.what.bytes, how_.speed);
         if (write_ != nullptr) write_->add(seen);
         if (seen.late) continue;
-        if (s.stage == results::stage::screen) seen_[seen.name].push_back(run_time(seen.arrivals, seen.exits));
+        if (s.stage == results::stage::screen)
+            seen_[seen.name].push_back(static_cast<double>(run_time(seen.arrivals, seen.exits).count()));
         return;
     }
 }

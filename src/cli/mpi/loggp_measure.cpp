@@ -1,6 +1,6 @@
 #include "loggp_measure.hpp"
 
-#include "loggp_link.hpp"
+#include "measured_link.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/mpi.hpp"
 
@@ -190,30 +190,8 @@ private:
     std::vector<MPI_Request> requests_{};
 };
 
-/// Both ranks: a large message one way by a common clock; bytes per second of the fastest, on the client.
-double measure_large(MPI_Comm pair, mpi::communicator& common, bool there, time_ns budget) {
-    const bool is_client = common.rank() == 0;
-    const int other = 1 - common.rank();
-    std::vector<std::byte> data(large_message, std::byte{1});
-    const time_ns end = own_time() + budget;
-    time_ns best = time_ns::max();
-    int again = 4;
-    while (again-- > 0) {
-        MPI_Barrier(pair);
-        std::int64_t mine = common.clock().now().count();
-        if (is_client == there) {
-            MPI_Send(data.data(), large_message, MPI_BYTE, other, 0, pair);
-        } else {
-            MPI_Recv(data.data(), large_message, MPI_BYTE, other, 0, pair, MPI_STATUS_IGNORE);
-            mine = common.clock().now().count();
-        }
-        std::int64_t others = 0;
-        MPI_Sendrecv(&mine, 1, MPI_INT64_T, other, 0, &others, 1, MPI_INT64_T, other, 0, pair, MPI_STATUS_IGNORE);
-        best = std::min(best, time_ns(std::abs(mine - others)));
-        if (own_time() > end) again = 0;
-        MPI_Bcast(&again, 1, MPI_INT, 0, pair);
-    }
-    return static_cast<double>(large_message) / std::chrono::duration<double>(best).count();
+double per_second(time_ns of_large_message) {
+    return static_cast<double>(large_message) / std::chrono::duration<double>(of_large_message).count();
 }
 
 std::array<std::string, 2> hosts(MPI_Comm pair) {
@@ -258,8 +236,8 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
         mpi::settings quiet;
         quiet.background = false;
         mpi::communicator common(pair, quiet);
-        result.goodput_there = measure_large(pair, common, true, how.budget / share_of_large);
-        result.goodput_back = measure_large(pair, common, false, how.budget / share_of_large);
+        result.goodput_there = per_second(time_large_message(pair, common.clock(), true, how.budget / share_of_large));
+        result.goodput_back = per_second(time_large_message(pair, common.clock(), false, how.budget / share_of_large));
         std::int64_t error = common.clock().error_bound().count();
         MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair);
         result.clock_error = time_ns(error);

@@ -18,8 +18,6 @@ struct measure_settings {
     time_ns budget{};  ///< about how long it may take
 };
 
-constexpr std::int64_t large_message = 4 << 20;
-
 struct measured_network {
     std::vector<round_trips> sizes{};
     std::vector<double> fan{};                 ///< RTT(P) of P = 1, 2, ... other ranks; empty if there are but two

@@ -1,5 +1,7 @@
 #include "loggp_report.hpp"
 
+#include "measured_link.hpp"
+
 #include "command.hpp"
 
 #include <fmt/chrono.h>

@@ -1,7 +1,7 @@
-// The two ends of the link that rubato loggp measures. MPI's own error handler ends the program if a call fails.
+// The two ends of a link that is measured. MPI's own error handler ends the program if a call fails.
 #pragma once
 
-#include "rubato/core.hpp"
+#include "rubato/clock.hpp"
 
 #include <mpi.h>
 
@@ -29,5 +29,10 @@ private:
 
 /// Rank 1: until it is stopped.
 void serve_link(MPI_Comm pair, std::int64_t max_bytes);
+
+constexpr int large_message = 4 << 20;
+/// Both ranks: the quickest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
+/// `budget`.
+time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
 
 }  // namespace rubato::cli

@@ -1,7 +1,6 @@
-#include "loggp_link.hpp"
+#include "measured_link.hpp"
 
-#include "rubato/clock.hpp"
-
+#include <algorithm>
 #include <thread>
 
 namespace rubato::cli {
@@ -91,6 +90,32 @@ void serve_link(MPI_Comm pair, std::int64_t max_bytes) {
         for (std::int64_t i = 0; i < o.messages; ++i) receive(pair, client, data.data(), o.bytes);
         if (o.what == job::round_trip) send(pair, client, data.data(), o.bytes);
     }
+}
+
+time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget) {
+    int me = 0;
+    MPI_Comm_rank(pair, &me);
+    const int other = 1 - me;
+    std::vector<std::byte> data(large_message, std::byte{1});
+    const time_ns end = own_time() + budget;
+    time_ns best = time_ns::max();
+    int again = 4;
+    while (again-- > 0) {
+        MPI_Barrier(pair);
+        std::int64_t mine = clock.now().count();
+        if ((me == client) == there) {
+            send(pair, other, data.data(), large_message);
+        } else {
+            receive(pair, other, data.data(), large_message);
+            mine = clock.now().count();
+        }
+        std::int64_t others = 0;
+        MPI_Sendrecv(&mine, 1, MPI_INT64_T, other, 0, &others, 1, MPI_INT64_T, other, 0, pair, MPI_STATUS_IGNORE);
+        best = std::min(best, time_ns(std::abs(mine - others)));
+        if (own_time() > end) again = 0;
+        MPI_Bcast(&again, 1, MPI_INT, client, pair);
+    }
+    return best;
 }
 
 }  // namespace rubato::cli
