@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace rubato::cli {
 namespace {
@@ -71,8 +72,11 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     warm_ = what;
 
     series screen{what, who, data, results::stage::screen};
-    for (std::int32_t i = 0; i < how_.screenings; ++i) repeat(screen, i);
-    series measure{what, how_.screenings > 0 ? best(who) : who, data, results::stage::measure};
+    for (std::int32_t i = 0; i < how_.screenings; ++i) {
+        repeat(screen, i);
+        drop_hopeless(screen.who);
+    }
+    series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
     for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(begin); ++i) repeat(measure, i);
     if (how_.timelines) draw(measure);
@@ -118,6 +122,15 @@ void campaign::draw(const series& s) {
     }
 }
 
+/// Who takes more than twice as long as the quickest is not screened again; the library's own choice always is.
+void campaign::drop_hopeless(std::vector<contestant>& who) const {
+    double quickest = std::numeric_limits<double>::max();
+    for (const contestant& c : who) quickest = std::min(quickest, median(seen_.at(c.known.name)));
+    std::erase_if(who, [&](const contestant& c) {
+        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest;
+    });
+}
+
 /// Of those that were screened: the quickest of Rubato's, the quickest native ones, and the library's own choice.
 std::vector<contestant> campaign::best(const std::vector<contestant>& all) const {
     std::vector<contestant> order = all;
@@ -125,7 +138,7 @@ std::vector<contestant> campaign::best(const std::vector<contestant>& all) const
     std::int32_t ours = 0;
     std::int32_t native = 0;
     std::erase_if(order, [&](const contestant& c) {
-        if (c.use == nullptr && c.native_number == 0) return false;
+        if (c.is_native_default()) return false;
         return ++(c.use != nullptr ? ours : native) > how_.keep;
     });
     return order;

@@ -50,6 +50,7 @@ private:
     void repeat(series& s, std::int32_t number);
     void call(const series& s, const contestant& c, std::int32_t number);
     void draw(const series& s);
+    void drop_hopeless(std::vector<contestant>& who) const;
     std::vector<contestant> best(const std::vector<contestant>& all) const;
     bool time_is_up(time_ns since) const;
 
