@@ -6,8 +6,8 @@
 // All contestants run in each repetition, in random order, under the same arrivals, and each result is checked.
 #include "arrival_runs.hpp"
 #include "control_variable.hpp"
-#include "median.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/statistics.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>

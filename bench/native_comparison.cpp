@@ -6,15 +6,14 @@
 // order, after a double barrier; a sample is the last exit minus the first arrival. All ranks are on one host, so
 // MPI_Wtime is one clock.
 #include "control_variable.hpp"
-#include "median.hpp"
 #include "rubato/mpi.hpp"
+#include "rubato/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -43,24 +42,6 @@ constexpr pair pairs[] = {
     {"allreduce/segmented_ring", 5, "segmented_ring"},
     {"allreduce/rabenseifner", 6, "rabenseifner"},
 };
-
-/// The middle 95 % of the ratio of medians over resampled pairs of samples.
-std::pair<double, double> interval(const std::vector<double>& a, const std::vector<double>& b) {
-    std::mt19937 random(1);
-    std::vector<double> ratios;
-    std::vector<double> x(a.size());
-    std::vector<double> y(a.size());
-    for (int k = 0; k < 1000; ++k) {
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            const std::size_t j = random() % a.size();
-            x[i] = a[j];
-            y[i] = b[j];
-        }
-        ratios.push_back(median(x) / median(y));
-    }
-    std::ranges::sort(ratios);
-    return {ratios[25], ratios[975]};
-}
 
 double sample(MPI_Comm comm, const std::function<void()>& f) {
     MPI_Barrier(comm);
@@ -123,12 +104,10 @@ void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::in
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Comm_free(&forced);
     if (me != 0) return;
-    const auto [low, high] = interval(times[0], times[1]);
-    const double mine = median(times[0]);
-    const double theirs = median(times[1]);
+    const estimate ratio = compare_medians(times[0], times[1]).ratio;
     fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}-{:.2f} | {}{} |\n", p.id, p.forced_name,
-               format_bytes(bytes), how.segments, theirs * 1e6, mine * 1e6, mine / theirs, low, high, times[0].size(),
-               wrong != 0 ? " WRONG RESULT" : "");
+               format_bytes(bytes), how.segments, median(times[1]) * 1e6, median(times[0]) * 1e6, ratio.value,
+               ratio.low, ratio.high, times[0].size(), wrong != 0 ? " WRONG RESULT" : "");
     std::fflush(stdout);
 }
 

@@ -5,6 +5,7 @@
 // Each rank has its own stream, so what a rank draws depends neither on the number of ranks nor on the others' draws.
 #include "rubato/arrival.hpp"
 
+#include "splitmix.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -44,18 +45,16 @@ double exponential(double x) {
     return std::ldexp(sum, static_cast<int>(whole));
 }
 
-/// splitmix64 (Steele, Lea, Flood 2014).
 class generator {
 public:
-    generator(std::int64_t seed, std::int64_t invocation, std::int32_t rank)
-        : state_(static_cast<std::uint64_t>(seed)) {
-        state_ = next() + static_cast<std::uint64_t>(invocation);
-        state_ = next() + static_cast<std::uint64_t>(rank);
-        state_ = next();
+    generator(std::int64_t seed, std::int64_t invocation, std::int32_t rank) : bits_(static_cast<std::uint64_t>(seed)) {
+        bits_ = splitmix(bits_.next() + static_cast<std::uint64_t>(invocation));
+        bits_ = splitmix(bits_.next() + static_cast<std::uint64_t>(rank));
+        bits_ = splitmix(bits_.next());
     }
 
     /// Above 0, at most 1, so that it has a logarithm.
-    double uniform() { return static_cast<double>((next() >> 11) + 1) * 0x1p-53; }
+    double uniform() { return static_cast<double>((bits_.next() >> 11) + 1) * 0x1p-53; }
 
     /// Polar method of Marsaglia.
     double normal() {
@@ -85,15 +84,7 @@ public:
     }
 
 private:
-    std::uint64_t next() {
-        state_ += 0x9e3779b97f4a7c15U;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-        return z ^ (z >> 31);
-    }
-
-    std::uint64_t state_;
+    splitmix bits_;
 };
 
 time_ns to_time(double ns) { return time_ns(std::llround(std::clamp(ns, 0., latest))); }

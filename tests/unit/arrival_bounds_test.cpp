@@ -1,6 +1,5 @@
 // What bench/arrivals compares its figures with.
 #include "arrival_bounds.hpp"
-#include "median.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,21 +45,4 @@ TEST(arrival_bounds, a_gather_serves_ranks_as_they_come) {
     EXPECT_EQ(end(collective::gather, {5000, 0, 0, 0}, nothing), time_ns(8010));
     EXPECT_EQ(end(collective::gather, {2000, 0, 0, 4500}, background), time_ns(5510));
     EXPECT_EQ(end(collective::gather, {2000, 0, 0, 3500}, nothing), time_ns(5010));
-}
-
-TEST(median, comes_with_the_interval_of_the_binomial_distribution) {
-    std::vector<double> v;
-    const auto check = [&v](std::size_t n, double value, double low, double high) {
-        while (v.size() < n) v.insert(v.begin(), static_cast<double>(v.size() + 1));
-        const estimate e = estimate_median(v);
-        EXPECT_EQ(e.value, value) << n;
-        EXPECT_EQ(e.low, low) << n;
-        EXPECT_EQ(e.high, high) << n;
-    };
-    check(1, 1, 1, 1);
-    check(2, 1.5, 1, 2);
-    check(5, 3, 1, 5);
-    check(9, 5, 2, 8);
-    check(20, 10.5, 6, 15);
-    check(100, 50.5, 40, 61);
 }
