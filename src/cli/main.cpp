@@ -14,7 +14,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::array subcommands{
-    add_algorithms, add_schedule, add_verify, add_sim, add_predict,
+    add_algorithms, add_schedule, add_verify, add_sim, add_predict, add_report,
 #ifdef RUBATO_CLI_RUN
     add_run,
 #endif
