@@ -2,7 +2,7 @@
 // as independent and steady as these suppose (Marendic et al. 2016, sec. 6.2).
 //
 // Samples are finite numbers in the order in which they were measured. Where a test has too little to go by, its
-// statistic is 0 and its p 1. All results are the same on every machine.
+// statistic is 0 and its p 1. What is drawn at random is the same on every machine.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -29,7 +29,8 @@ struct estimate {
     double high = 0;
 };
 
-/// The median and its 95 % interval, from 2000 bootstrap resamples; with fewer than 6 samples, their range.
+/// The median and its 95 % interval, from 2000 bootstrap resamples, widened a little for few samples; with fewer than
+/// 6, their range.
 RUBATO_API estimate estimate_median(std::span<const double> samples, std::uint64_t seed = 1);
 
 struct comparison {
@@ -39,7 +40,8 @@ struct comparison {
 
 /// Of times, which are not negative; 0 to 0 counts as 1. The ratio of the median of `a` to that of `b` with its 95 %
 /// bootstrap interval (from the ranges, if either has fewer than 6), and a two-sided permutation test of it: all ways
-/// to deal the samples to `a` and `b` if they are not more than 20,000, else so many at random.
+/// to deal the samples to `a` and `b` if they are not more than 20,000, else so many at random. Of those with the same
+/// ratio, the ones count whose ranks differ as much.
 RUBATO_API comparison compare_medians(std::span<const double> a, std::span<const double> b, std::uint64_t seed = 1);
 /// The same for samples that were taken in pairs, one of each in a repetition: the median of the ratios within pairs,
 /// and Wilcoxon's signed-rank test of them, over all ways to swap `a` and `b` in some pairs. What disturbs both of a

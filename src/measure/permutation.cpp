@@ -25,9 +25,12 @@ std::size_t distance(std::size_t a, std::size_t b) { return a > b ? a - b : b - 
 class hands {
 public:
     hands(const std::vector<double>& a, const std::vector<double>& b)
-        : sizes_{a.size(), b.size()}, all_(a.size() + b.size()), apart_(apart(middle(a), middle(b))) {
+        : sizes_{a.size(), b.size()},
+          all_(a.size() + b.size()),
+          ranks_(all_.size()),
+          apart_(apart(middle(a), middle(b))) {
         std::ranges::merge(a, b, all_.begin());
-        for (const double x : all_) ranks_.push_back(double_rank(all_, x));
+        std::ranges::transform(all_, ranks_.begin(), [this](double x) { return double_rank(all_, x); });
         for (std::vector<double>& v : of_) v.resize(all_.size() + 1);
         std::size_t sum = 0;
         for (const double x : b) sum += double_rank(all_, x);
@@ -66,7 +69,7 @@ private:
 
     std::array<std::size_t, 2> sizes_;
     std::vector<double> all_;
-    std::vector<std::size_t> ranks_{};
+    std::vector<std::size_t> ranks_;
     double apart_;
     std::size_t off_balance_ = 0;
     std::array<std::vector<double>, 2> of_{};
@@ -117,8 +120,8 @@ double signed_rank_test(std::span<const double> a, std::span<const double> b) {
     std::size_t up = 0;
     for (std::size_t i = 0; i < a.size(); ++i)
         if (a[i] > b[i]) up += double_rank(sizes, apart(a[i], b[i]));
-    std::vector<std::size_t> ranks;
-    for (const double s : sizes) ranks.push_back(double_rank(sizes, s));
+    std::vector<std::size_t> ranks(sizes.size());
+    std::ranges::transform(sizes, ranks.begin(), [&](double s) { return double_rank(sizes, s); });
     const std::size_t n = sizes.size();
     const std::size_t total = n * (n + 1);
     const auto difference = [total](std::size_t sum) { return distance(2 * sum, total); };

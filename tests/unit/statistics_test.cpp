@@ -152,17 +152,22 @@ TEST(statistics, intervals_hold_the_true_median) {
     for (const std::size_t n : {6U, 7U, 12U, 25U}) {
         int held = 0;
         double width = 0;
-        for (int k = 0; k < 300; ++k) {
+        for (int k = 0; k < 200; ++k) {
             const numbers v = s.draw(n);
             const estimate e = estimate_median(v);
             EXPECT_EQ(e.value, median(v));
             held += holds(e, 1) ? 1 : 0;
-            width += (e.high - e.low) / 300;
+            width += (e.high - e.low) / 200;
         }
-        EXPECT_GE(held, 279) << n;  // 93 %
-        EXPECT_LE(held, 298) << n;
+        EXPECT_GE(held, 186) << n;  // 93 %
+        EXPECT_LE(held, 199) << n;
         EXPECT_LT(width * std::sqrt(static_cast<double>(n)), 2.5) << n;  // of normal logarithms, 1.5 if n is large
     }
+    // Of resampled medians 0.9 % are 1 and 2.6 % are 1.5, as many are 32 and 24.
+    const estimate plain = compare_medians(numbers{1, 2, 4, 8, 16, 32}, numbers(6, 1.)).ratio;
+    EXPECT_EQ(plain.value, 6);
+    EXPECT_EQ(plain.low, 1.5);
+    EXPECT_EQ(plain.high, 24);
     const numbers v = s.draw(30);
     EXPECT_EQ(estimate_median(v, 3).low, estimate_median(v, 3).low);
 }
@@ -195,9 +200,9 @@ TEST(statistics, comparing_medians_errs_as_often_as_it_says_and_sees_what_is_the
     int seen = 0;
     int held = 0;
     for (int k = 0; k < 200; ++k) {
-        const numbers a = s.draw(7);
-        wrong += compare_medians(a, s.draw(7)).p < 0.05 ? 1 : 0;
-        const comparison c = compare_medians(s.draw(7, 2), a);
+        const numbers a = s.draw(6);
+        wrong += compare_medians(a, s.draw(6)).p < 0.05 ? 1 : 0;
+        const comparison c = compare_medians(s.draw(6, 2), a);
         seen += c.p < 0.05 ? 1 : 0;
         held += holds(c.ratio, 2) ? 1 : 0;
     }
@@ -215,6 +220,13 @@ TEST(statistics, pairs_are_compared_within_themselves) {
     EXPECT_DOUBLE_EQ(c.p, 2 * 19. / 128);
     // With equal ranks: ten pairs that agree.
     EXPECT_DOUBLE_EQ(compare_paired(numbers(10, 3.), numbers(10, 2.)).p, 2. / 1024);
+    // Every third rank down: z is 2.895 of 100 pairs, which are counted, and 3.023 of 101, which are not.
+    numbers x(101);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = (i + 1) % 3 == 0 ? 1 / static_cast<double>(i + 2) : static_cast<double>(i + 2);
+    const numbers ones(101, 1.);
+    EXPECT_NEAR(compare_paired(std::span(x).first(100), std::span(ones).first(100)).p, 0.0035260038, 1e-10);
+    EXPECT_NEAR(compare_paired(x, ones).p, 0.0025, 1e-5);
     EXPECT_EQ(compare_paired(b, b).p, 1);
     EXPECT_EQ(compare_paired(b, b).ratio.high, 1);
     EXPECT_EQ(compare_paired(numbers{1, 0, 0}, numbers{0, 0, 1}).ratio.value, 1);
@@ -222,15 +234,13 @@ TEST(statistics, pairs_are_compared_within_themselves) {
     // What disturbs both of a pair hides a difference of 5 % from everything but pairs; exact and for many.
     source s;
     for (const std::size_t n : {30U, 100U, 101U}) {
-        numbers x = s.draw(n);
-        numbers y = x;
-        for (std::size_t i = 0; i < n; ++i) x[i] *= i % 3 == 0 ? 0.99 : 1.05;
-        EXPECT_LT(compare_paired(x, y).p, 0.01) << n;
-        EXPECT_GT(compare_paired(x, y).p, 0) << n;
-        EXPECT_GT(compare_medians(x, y).p, 0.2) << n;
-        EXPECT_NEAR(compare_paired(x, y).ratio.value, 1.05, 1e-12) << n;
-        std::swap(x, y);
-        EXPECT_LT(compare_paired(x, y).p, 0.01) << n;
+        const numbers before = s.draw(n);
+        numbers after = before;
+        for (std::size_t i = 0; i < n; ++i) after[i] *= i % 3 == 0 ? 0.99 : 1.05;
+        EXPECT_LT(compare_paired(after, before).p, 0.01) << n;
+        EXPECT_LT(compare_paired(before, after).p, 0.01) << n;
+        EXPECT_GT(compare_medians(after, before).p, 0.2) << n;
+        EXPECT_NEAR(compare_paired(after, before).ratio.value, 1.05, 1e-12) << n;
     }
     EXPECT_GT(compare_paired(numbers(5000, 3.), numbers(5000, 2.)).p, 0);
     int wrong = 0;
