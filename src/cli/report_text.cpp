@@ -35,6 +35,7 @@ std::string digits(double value) {
 }
 
 std::string time_text(double ns) {
+    if (ns == 0) return "0";
     const unit u = unit_for(ns);
     return fmt::format("{} {}", digits(ns / u.ns), u.name);
 }

@@ -46,6 +46,7 @@ function time_unit(ns) {
   return size < 1e3 ? ['ns', 1] : size < 1e6 ? ['us', 1e3] : size < 1e9 ? ['ms', 1e6] : ['s', 1e9];
 }
 function time_text(ns) {
+  if (ns === 0) return '0';
   const [name, factor] = time_unit(ns);
   return `${digits(ns / factor)} ${name}`;
 }
@@ -81,6 +82,7 @@ function logarithmic(low, high, from, to) {
   const ticks = [];
   for (let p = 10 ** Math.floor(Math.log10(low)); p <= high; p *= 10)
     for (const f of [1, 2, 5]) if (p * f >= low * 0.999 && p * f <= high * 1.001) ticks.push(p * f);
+  if (ticks.length < 3) ticks.splice(0, 2, ...linear(low, high, from, to).ticks);
   scale.ticks = ticks.length > 8 ? ticks.filter(v => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6) : ticks;
   return scale;
 }
@@ -111,7 +113,7 @@ function draw_mark(name, x, y, colour, hollow, r = 3.6) {
 /// Lines with intervals. series: [{name, colour, dashed, points: [{x, value, low, high, tip, mark, hollow}]}];
 /// x: {label, text, log, categories}; y: {label, text, log, zero, at: a line across}.
 function line_chart({ title, subtitle, series, x, y, width = 860, height = 330 }) {
-  const box = { left: 64, right: width - 14, top: 10, bottom: height - 44 };
+  const box = { left: 84, right: width - 14, top: 10, bottom: height - 44 };
   const points = series.flatMap(s => s.points);
   const figure = html('figure', { class: 'chart' }, html('figcaption', {}, title, html('small', {}, subtitle || '')));
   if (!points.length) {
@@ -190,7 +192,7 @@ function strip_plot({ rows, text, label, width = 1180 }) {
   const bottom = top + rows.length * row;
   const all = rows.flatMap(r => r.values);
   const [low, high] = [Math.min(...all), Math.max(...all)];
-  const far = high > 6 * low && low > 0;
+  const far = high > 4 * low && low > 0;
   const scale = (far ? logarithmic : linear)(far ? low / 1.05 : low - (high - low) * 0.03, far ? high * 1.05 : high + (high - low) * 0.03, left, right);
   const drawing = svg('svg', { viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': label });
   for (const v of scale.ticks)

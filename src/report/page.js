@@ -16,6 +16,9 @@ const names = (() => {
 })();
 const colours = new Map(names.filter(n => n !== 'native').map((n, i) => [n, `var(--c${1 + i % 7})`]));
 colours.set('native', 'var(--c0)');
+/// Where there are more contestants than colours, another mark tells them apart.
+const mark_of = new Map(names.filter(n => n !== 'native').map((n, i) => [n, Object.keys(marks)[Math.floor(i / 7) % 4]]));
+mark_of.set('native', 'circle');
 const natives = new Set(data.cases.flatMap(c => c.contestants.filter(e => e.native).map(e => e.name)));
 
 /// The best 8 of a case, and the library's default beside them.
@@ -27,15 +30,16 @@ const short_name = (c, name) => name.startsWith(`${c.collective}/`) ? name.slice
 const entry_of = (c, name) => c.contestants.find(e => e.name === name);
 const p_text = p => p < 0.001 ? 'p < 0.001' : `p = ${p.toFixed(3)}`;
 const percent = share => `${(100 * share).toFixed(1)} %`;
+const ratio_cell = r => html('span', {}, r.value.toFixed(3), html('i', { class: 'below' }, `[${r.low.toFixed(3)}, ${r.high.toFixed(3)}]`));
 const ratio_text = r => `${r.value.toFixed(3)} [${r.low.toFixed(3)}, ${r.high.toFixed(3)}]`;
 
 function estimate_cell(e) {
-  return html('span', {}, time_text(e.value), ' ', html('i', {}, interval_text(e)));
+  return html('span', {}, time_text(e.value), html('i', { class: 'below' }, interval_text(e)));
 }
 function verdict(r) {
   if (!r) return '';
-  if (r.p > 0.05) return html('span', { title: p_text(r.p) }, `not significant (${p_text(r.p)})`);
-  return html('span', {}, html('span', { class: r.value < 1 ? 'win' : 'lose' }, r.value < 1 ? 'faster' : 'slower'), html('i', {}, ` ${p_text(r.p)}`));
+  if (r.p > 0.05) return html('span', {}, 'not significant', html('i', { class: 'below' }, p_text(r.p)));
+  return html('span', {}, html('span', { class: r.value < 1 ? 'win' : 'lose' }, r.value < 1 ? 'faster' : 'slower'), html('i', { class: 'below' }, p_text(r.p)));
 }
 const time_column = (title, get, tip) => ({ title, tip, number: true, value: get, cell: r => get(r) === null || get(r) === undefined ? '\u2013' : time_text(get(r)) });
 
@@ -45,19 +49,18 @@ function winners() {
   const ratio = c => ours(c) && ours(c).to_reference['best native'];
   const several = data.cases.some(c => c.ranks !== data.cases[0].ranks);
   const columns = [
-    { title: 'Collective', value: c => group_of(c), cell: c => html('span', { title: group_of(c) }, setups.length > unique(data.cases.map(x => x.collective)).length ? group_of(c) : c.collective) },
+    setups.length > 1 && { title: 'Collective', value: c => group_of(c), cell: c => html('span', { title: group_of(c) }, setups.length > unique(data.cases.map(x => x.collective)).length ? group_of(c) : c.collective) },
     several && { title: 'Ranks', number: true, value: c => c.ranks, cell: c => c.ranks },
     { title: 'Size', number: true, value: c => c.bytes, cell: c => bytes_text(c.bytes) },
     { title: 'Arrivals', value: c => c.family + String(c.delay || 0).padStart(16, '0'), cell: c => html('span', { title: c.pattern }, shorten(c.pattern, 34)) },
-    { title: 'Best Rubato', value: c => c.best_rubato, cell: c => c.best_rubato ? short_name(c, c.best_rubato) : '\u2013' },
+    { title: 'Best Rubato', value: c => c.best_rubato, cell: c => ours(c) ? html('span', {}, short_name(c, c.best_rubato), html('i', { class: 'below' }, ours(c).remarks.join(', '))) : '\u2013' },
     { title: 'Run time', value: c => ours(c) ? ours(c).run_time.value : null, cell: c => ours(c) ? estimate_cell(ours(c).run_time) : '\u2013' },
     time_column('Tail', c => ours(c) ? ours(c).tail : null, 'from the last arrival to the last exit'),
     { title: 'To bound', number: true, value: c => ours(c) ? ours(c).to_bound : null, cell: c => ours(c) && ours(c).to_bound ? `${ours(c).to_bound.toFixed(2)}\u00d7` : '\u2013' },
-    { title: 'Best native', value: c => c.best_native, cell: c => c.best_native ? html('span', {}, c.best_native.replace(/^native:/, ''), html('i', {}, ` ${time_text(theirs(c).run_time.value)}`)) : '\u2013' },
+    { title: 'Best native', value: c => c.best_native, cell: c => c.best_native ? html('span', {}, c.best_native.replace(/^native:/, ''), html('i', { class: 'below' }, time_text(theirs(c).run_time.value))) : '\u2013' },
     time_column('Default', c => c.native ? entry_of(c, c.native).run_time.value : null, "the MPI library's own choice"),
-    { title: 'Rubato / native', value: c => ratio(c) ? ratio(c).value : null, cell: c => ratio(c) ? ratio_text(ratio(c)) : '\u2013', tip: 'best Rubato to best native' },
+    { title: 'Rubato / native', value: c => ratio(c) ? ratio(c).value : null, cell: c => ratio(c) ? ratio_cell(ratio(c)) : '\u2013', tip: 'best Rubato to best native' },
     { title: 'Rubato is', value: c => ratio(c) ? ratio(c).p : null, cell: c => verdict(ratio(c)) },
-    { title: 'Remarks', wrap: true, value: c => ours(c) ? ours(c).remarks.join(', ') : '', cell: c => ours(c) ? ours(c).remarks.join(', ') : '' },
   ].filter(Boolean);
   at('winners').replaceChildren(table(columns, data.cases.filter(c => c.contestants.length), {
     choose: c => { choose_case(c); at('choice').scrollIntoView({ behavior: 'smooth' }); }, chosen: c => c === state.case }));
@@ -115,7 +118,7 @@ function contestants() {
     box.checked = state.shown.has(e.name);
     const colour = colours.get(e.name);
     return html('label', { class: state.shown.has(e.name) ? null : 'off', title: e.name }, box,
-      svg('svg', { width: 22, height: 10 }, svg('line', { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, 'stroke-width': 2, 'stroke-dasharray': e.native ? '5 3' : null }), draw_mark('circle', 11, 5, colour, false, 2.6)),
+      svg('svg', { width: 22, height: 10 }, svg('line', { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, 'stroke-width': 2, 'stroke-dasharray': e.native ? '5 3' : null }), draw_mark(mark_of.get(e.name), 11, 5, colour, false, 2.6)),
       html('span', {}, short_name(c, e.name)));
   }));
 }
@@ -124,12 +127,13 @@ function contestants() {
 function point(c, e, x, x_text) {
   const begin = `${e.name}\n${x_text}\n`;
   const run = `run time ${time_text(e.run_time.value)} ${interval_text(e.run_time)}`;
+  const mark = mark_of.get(e.name);
   const samples = `${e.samples} samples${e.screened_only ? ', screened only' : ''}`;
   if (state.measure === 'absolute')
-    return { x, ...e.run_time, tip: `${begin}${run}\ntail ${time_text(e.tail)}\n${samples}`, hollow: e.screened_only };
+    return { x, mark, ...e.run_time, tip: `${begin}${run}\ntail ${time_text(e.tail)}\n${samples}`, hollow: e.screened_only };
   if (state.measure === 'absorption') {
     if (!e.absorption) return null;
-    return { x, ...e.absorption, tip: `${begin}absorption ${percent(e.absorption.value)} of the balanced run time\n${run}\n${samples}`, hollow: e.screened_only };
+    return { x, mark, ...e.absorption, tip: `${begin}absorption ${percent(e.absorption.value)} of the balanced run time\n${run}\n${samples}`, hollow: e.screened_only };
   }
   const r = e.to_reference[state.reference];
   if (!r) return null;
@@ -148,9 +152,10 @@ function chart(title, subtitle, cases, x) {
   })).filter(s => s.points.length);
   const y = {
     absolute: { label: 'run time', text: short_time, zero: !x.log, log: x.log },
-    relative: { label: `relative to ${state.reference}`, text: v => `${+v.toPrecision(4)}\u00d7`, at: 1, log: false },
+    relative: { label: `relative to ${state.reference}`, text: v => `${+v.toPrecision(4)}\u00d7`, at: 1 },
     absorption: { label: 'normalised absorption', text: v => `${+(100 * v).toPrecision(4)} %`, at: 0 },
   }[state.measure];
+  if (state.measure === 'relative') y.log = series.some(s => s.points.some(p => p.value > 2.5));
   const figure = line_chart({ title, subtitle, series, x, y });
   if (state.measure === 'relative') figure.append(significance_key());
   return figure;
@@ -171,9 +176,11 @@ function charts() {
   const by_size = same.filter(o => o.pattern === c.pattern);
   if (by_size.length > 1)
     figures.push(chart(`${measure} against size`, `${c.pattern}, ${c.ranks} ranks`, by_size, { label: 'size', text: bytes_text, of: o => o.bytes, log: by_size.every(o => o.bytes > 0) }));
-  const by_ranks = like.filter(o => o.bytes === c.bytes && (o.pattern === c.pattern));
+  // The last of 8 ranks and the last of 16 play the same part.
+  const part = o => o.pattern.replace(/rank=(\d+)/, (text, n) => +n === o.ranks - 1 ? 'rank=last' : text);
+  const by_ranks = like.filter(o => o.bytes === c.bytes && part(o) === part(c));
   if (by_ranks.length > 1)
-    figures.push(chart(`${measure} against ranks`, `${c.pattern}, ${bytes_text(c.bytes)}`, by_ranks, { label: 'ranks', text: v => `${v}`, of: o => o.ranks, log: true }));
+    figures.push(chart(`${measure} against ranks`, `${part(c)}, ${bytes_text(c.bytes)}`, by_ranks, { label: 'ranks', text: v => `${v}`, of: o => o.ranks, log: true }));
   if (!figures.length) figures.push(chart(measure, `${c.pattern}, ${bytes_text(c.bytes)}`, [c], { label: 'size', text: bytes_text, of: o => o.bytes }));
   at('charts').replaceChildren(...figures);
 }
@@ -197,7 +204,7 @@ function all_contestants() {
     { title: 'Late', number: true, value: e => e.late, cell: e => e.late, tip: 'samples that do not count: a rank missed its planned arrival' },
     predicted && time_column('Prediction off by', e => e.prediction_error, 'mean distance of predicted arrivals from true ones'),
     early && { title: 'Begun early', number: true, value: e => e.early_ranks, cell: e => e.early_ranks ? `${e.early_ranks.toFixed(1)} ranks` : '\u2013' },
-    { title: `/ ${state.reference}`, value: e => ratio(e) ? ratio(e).value : null, cell: e => ratio(e) ? ratio_text(ratio(e)) : '\u2013' },
+    { title: `/ ${state.reference}`, value: e => ratio(e) ? ratio(e).value : null, cell: e => ratio(e) ? ratio_cell(ratio(e)) : '\u2013' },
     { title: 'Is', value: e => ratio(e) ? ratio(e).p : null, cell: e => verdict(ratio(e)) },
     { title: 'Remarks', wrap: true, value: e => (e.remarks || []).join(', '), cell: e => [e.screened_only && 'screened only', !e.run_time && 'no valid sample', ...(e.remarks || [])].filter(Boolean).join(', ') },
   ].filter(Boolean);
