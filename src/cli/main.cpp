@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
         "  rubato schedule reduce/binomial --ranks 8\n"
         "  rubato verify reduce/binomial\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
+        "  rubato report measured.jsonl -o report.html\n"
         "'rubato SUBCOMMAND --help' tells more.");
     int status = 0;
     for (const auto add : subcommands) add(command, status);

@@ -61,6 +61,12 @@ std::string verdict_with_p(const comparison& c) {
 
 std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
 
+/// With the best native one, if it was.
+const comparison* compared(const entry& e) {
+    const auto found = e.to_reference.find(std::string(report::best_native));
+    return found == e.to_reference.end() ? nullptr : &found->second.is;
+}
+
 /// Without the collective, which the heading says.
 std::string short_name(const measured_case& c, const std::string& name) {
     const std::string prefix = c.in.collective + '/';
@@ -93,10 +99,9 @@ std::vector<std::string> winner_row(const measured_case& c) {
     row.push_back(theirs != nullptr ? theirs->name : "-");
     row.push_back(theirs != nullptr ? time_text(theirs->run_time.value) : "-");
     row.push_back(plain != nullptr ? time_text(plain->run_time.value) : "-");
-    const bool both = ours != nullptr && theirs != nullptr;
-    const comparison is = both ? ours->to_reference.at(std::string(report::best_native)).is : comparison{};
-    row.push_back(both ? ratio_text(is.ratio) : "-");
-    row.emplace_back(both ? verdict(is) : "-");
+    const comparison* is = ours != nullptr ? compared(*ours) : nullptr;
+    row.push_back(is != nullptr ? ratio_text(is->ratio) : "-");
+    row.emplace_back(is != nullptr ? verdict(*is) : "-");
     row.push_back(ours != nullptr ? fmt::format("{}", fmt::join(ours->remarks, ", ")) : "");
     return row;
 }
@@ -105,8 +110,7 @@ std::vector<std::string> contestant_row(const measured_case& c, const entry& e) 
     const std::string name = short_name(c, e.name);
     if (e.calls.empty())
         return {name, "-", "-", "-", "-", "-", time_text(e.first_call), "0", fmt::format("{}", e.late), "-", "-", ""};
-    const auto ratio = e.to_reference.find(std::string(report::best_native));
-    const bool compared = ratio != e.to_reference.end();
+    const comparison* is = compared(e);
     std::string remarks = fmt::format("{}", fmt::join(e.remarks, ", "));
     if (e.screened_only) remarks = remarks.empty() ? "screened only" : "screened only, " + remarks;
     return {name,
@@ -118,8 +122,8 @@ std::vector<std::string> contestant_row(const measured_case& c, const entry& e) 
             time_text(e.first_call),
             fmt::format("{}", e.calls.size()),
             fmt::format("{}", e.late),
-            compared ? ratio_text(ratio->second.is.ratio) : "-",
-            compared ? verdict_with_p(ratio->second.is) : "-",
+            is != nullptr ? ratio_text(is->ratio) : "-",
+            is != nullptr ? verdict_with_p(*is) : "-",
             remarks};
 }
 

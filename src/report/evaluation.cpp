@@ -108,8 +108,12 @@ void evaluate(measured_case& c, const std::vector<std::string>& references) {
         c.entries, {}, [](const entry& e) { return std::tuple(e.calls.empty(), e.screened_only, e.run_time.value); });
     for (const std::string& role : references) {
         const entry* other = c.reference(role);
-        for (entry& e : c.entries)
-            if (other != nullptr && e.measured() && &e != other) e.to_reference[role] = compare(e, *other);
+        for (entry& e : c.entries) {
+            if (other == nullptr || !e.measured() || &e == other) continue;
+            const versus v = compare(e, *other);
+            // Nothing is so many times as long as no time at all.
+            if (std::isfinite(v.is.ratio.high)) e.to_reference[role] = v;
+        }
     }
 }
 
