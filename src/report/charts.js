@@ -279,7 +279,7 @@ function timeline({ arrivals, exits, steps, text, width = 1180 }) {
       height: row * 0.7, rx: 2, fill: steps ? 'var(--faint)' : 'var(--c6)' });
     bar.dataset.tip = `rank ${r}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
     group.append(bar);
-    for (const [kind, peer, begin, end] of steps ? steps[r] : []) {
+    for (const [kind, peer, begin, end] of (steps && steps[r]) || []) {
       const s = svg('rect', { class: 'step', x: scale(begin), y: y + row * 0.28, width: Math.max(0.8, scale(end) - scale(begin) - 0.5),
         height: row * 0.44, fill: step_colours[kind] || 'var(--soft)' });
       s.dataset.tip = `rank ${r}: ${kind}${peer >= 0 ? ` ${kind === 'send' ? 'to' : 'from'} ${peer}` : ''}\n${text(begin)} to ${text(end)}`;

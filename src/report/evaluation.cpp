@@ -10,6 +10,7 @@ namespace {
 
 std::vector<double> collect(const std::vector<call>& calls, double call::*what) {
     std::vector<double> values;
+    values.reserve(calls.size());
     for (const call& c : calls) values.push_back(c.*what);
     return values;
 }
@@ -31,10 +32,10 @@ std::optional<double> prediction_error(const std::vector<call>& calls) {
 }
 
 std::optional<double> early_ranks(const std::vector<call>& calls) {
-    std::vector<double> ranks;
-    for (const call& c : calls) ranks.push_back(c.from->begun_early);
-    if (std::ranges::all_of(ranks, [](double n) { return n == 0; })) return std::nullopt;
-    return mean(ranks);
+    double ranks = 0;
+    for (const call& c : calls) ranks += c.from->begun_early;
+    if (ranks == 0) return std::nullopt;
+    return ranks / static_cast<double>(calls.size());
 }
 
 void evaluate(entry& e, bool rooted) {

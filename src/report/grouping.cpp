@@ -124,9 +124,10 @@ void add_overlaps(measured_case& c, const std::vector<const results::overlap*>& 
     for (const results::overlap* o : lines) groups[{o->name, o->method, o->tests}].push_back(o);
     std::map<std::string, double> blocking;
     for (const auto& [key, members] : groups) {
-        const auto median_of = [&](auto value) {
+        const auto median_of = [&same = members](auto value) {
             std::vector<double> values;
-            for (const results::overlap* o : members) values.push_back(ns(value(*o)));
+            values.reserve(same.size());
+            for (const results::overlap* o : same) values.push_back(ns(value(*o)));
             return median(values);
         };
         overlap_entry e;

@@ -1,5 +1,5 @@
 #include "output.hpp"
-#include "rubato/arrival.hpp"
+#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -102,10 +102,11 @@ json as_json(const overlap_entry& o) {
 json name_of(const entry* e) { return e != nullptr ? json(e->name) : json(); }
 
 json as_json(const measured_case& c) {
+    const collective_traits& kind = traits(parse_collective(c.in.collective));
     json out{{"collective", c.in.collective},
              {"datatype", c.in.datatype},
-             {"op", c.in.op},
-             {"root", c.in.root},
+             {"op", kind.reduces ? c.in.op : ""},
+             {"root", kind.rooted ? json(c.in.root) : json()},
              {"ranks", c.in.ranks},
              {"hosts", c.hosts},
              {"bytes", c.bytes},
@@ -173,7 +174,8 @@ std::string summary(const analysis& a) {
     }
     std::set<std::string> places;
     for (const auto& [ranks, hosts] : sizes)
-        places.insert(fmt::format("{} ranks on {} host{}", ranks, hosts, hosts == 1 ? "" : "s"));
+        places.insert(
+            fmt::format("{} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s"));
     std::set<std::string> dates;
     for (const results::run& r : a.runs) dates.insert(r.how.started);
     dates.erase("");

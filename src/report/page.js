@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 const at = id => document.getElementById(id);
 const unique = list => [...new Set(list)];
-const group_of = c => [c.collective, c.datatype, c.op, `root ${c.root}`].filter(Boolean).join(', ');
+const group_of = c => [c.collective, c.datatype, c.op, c.root !== null && `root ${c.root}`].filter(Boolean).join(', ');
 const setups = unique(data.cases.map(group_of));
 const state = { case: data.cases.find(c => c.best_rubato && c.delay) || data.cases[0], measure: 'absolute', reference: data.references[0], shown: null };
 
@@ -21,10 +21,10 @@ const mark_of = new Map(names.filter(n => n !== 'native').map((n, i) => [n, Obje
 mark_of.set('native', 'circle');
 const natives = new Set(data.cases.flatMap(c => c.contestants.filter(e => e.native).map(e => e.name)));
 
-/// The best 8 of a case, and the library's default beside them.
+/// The best 8 of a case, and the library's best and default beside them.
 function best_of(c) {
   const order = c.contestants.filter(e => e.run_time).map(e => e.name);
-  return new Set([...order.slice(0, 8), ...order.filter(n => n === 'native')]);
+  return new Set([...order.slice(0, 8), ...order.filter(n => n === c.best_native || n === 'native')]);
 }
 const short_name = (c, name) => name.startsWith(`${c.collective}/`) ? name.slice(c.collective.length + 1) : name;
 const entry_of = (c, name) => c.contestants.find(e => e.name === name);
