@@ -31,8 +31,9 @@ std::string as_page(const analysis& a) {
         in_script(as_json(a).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     std::string page(page_html);
     replace(page, "/*style*/", page_css);
-    replace(page, "/*charts*/", charts_js);
-    replace(page, "/*page*/", page_js);
+    std::string script;
+    for (const std::string_view part : {basics_js, charts_js, state_js, tables_js, page_js}) script += part;
+    replace(page, "/*script*/", script);
     replace(page, "/*data*/", data);  // last: nothing is looked for in it
     return page;
 }

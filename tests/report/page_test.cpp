@@ -272,6 +272,17 @@ TEST_F(page, every_choice_can_be_made) {
     EXPECT_NE(part(dom, "charts").find("not significant"), std::string::npos) << "the marks are explained";
 }
 
+TEST_F(page, explains_what_is_pointed_at) {
+    const std::string dom = load(R"(
+        const mark = document.querySelector('#charts [data-name="native"] [data-tip]');
+        mark.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, clientX: 9, clientY: 9 }));
+    )");
+    expect_sound(dom);
+    const std::string tip = dom.substr(dom.find("id=\"tip\""), 400);
+    EXPECT_NE(tip.find("class=\"shown\""), std::string::npos) << tip;
+    EXPECT_NE(tip.find(">native\ndelay 0\nrun time 124.9 us ["), std::string::npos) << tip;
+}
+
 TEST_F(page, is_dark_where_that_is_preferred) {
     const std::string script =
         "document.documentElement.dataset.ground = getComputedStyle(document.body).backgroundColor;";
