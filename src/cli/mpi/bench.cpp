@@ -2,9 +2,12 @@
 #include "campaign.hpp"
 #include "command.hpp"
 #include "conditions.hpp"
+#include "output.hpp"
+#include "report_text.hpp"
 #include "rubato/arrival.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 #include <csignal>
@@ -36,6 +39,7 @@ struct options {
     std::string output{};
     bool resume = false;
     bool timelines = false;
+    bool json = false;
 };
 
 template <class T>
@@ -135,6 +139,16 @@ private:
     time_ns begin_ = own_time();
 };
 
+void print(const options& o, const results::run& measured) {
+    if (measured.samples.empty())  // of a run that was resumed
+        return write_out(fmt::format("all of it is in '{}' already\n", o.output));
+    report::analysis a = report::group({measured});
+    for (report::measured_case& c : a.cases) report::evaluate(c, a.references());
+    report::relate(a);
+    if (o.json) return write_out(report::as_json(a).dump(2) + '\n');
+    write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
+}
+
 /// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
 void measure(const options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how = calls_of(o);
@@ -174,6 +188,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     campaign(std::move(s), calls, recorder ? &*recorder : nullptr, std::move(done)).run([&](const std::string& text) {
         shown.say(text);
     });
+    if (recorder) print(o, recorder->recorded());
 }
 
 int run(const options& o) {
@@ -240,6 +255,7 @@ void add_bench(CLI::App& command, int& status) {
     sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
     sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
     sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
+    sub.add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
     sub.footer(
         "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random "
         "order, and\n"
