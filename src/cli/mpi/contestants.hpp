@@ -30,6 +30,9 @@ struct contestant {
     std::optional<int> native_segment{};
 };
 
+/// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.
+mpi::selection selection_of(const contestant& c);
+
 /// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
 struct contest {
     collective what{};
