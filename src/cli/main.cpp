@@ -16,7 +16,7 @@ namespace {
 constexpr std::array subcommands{
     add_algorithms, add_schedule, add_verify, add_sim, add_predict,
 #ifdef RUBATO_CLI_MPI
-    add_run,        add_bench,
+    add_run,        add_bench,    add_loggp,
 #endif
 };
 

@@ -106,7 +106,8 @@ recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
     if (file_.empty()) return;
     const std::filesystem::path path(file_);
     std::error_code none;
-    if (how == existing::refuse && std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0)
+    if (how == existing::refuse && std::filesystem::is_regular_file(path, none) &&
+        std::filesystem::file_size(path, none) > 0)
         throw error(fmt::format("'{}' exists", file_), "measurements are not overwritten",
                     "give another name, or --resume to go on with it");
     out_.open(file_, std::ios::app);

@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 #include <csignal>
+#include <thread>
 
 namespace rubato::cli {
 namespace {
@@ -142,7 +143,8 @@ bool overlaps(const results::run& r, const results::measured_case& c) {
     return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
 }
 
-void measure(const options& o, int me, int ranks) {
+/// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
+void measure(const options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how = calls_of(o);
     campaign_settings s = campaign_of(o, ranks);
     const std::vector<std::int32_t> tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
@@ -163,6 +165,7 @@ void measure(const options& o, int me, int ranks) {
     }
     all_or_none(trouble, me);
 
+    begun = true;
     timed_calls calls(how);
     results::conditions c = conditions_here();
     c.seed = s.seed;
@@ -197,11 +200,15 @@ int run(const options& o) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int status = 0;
+    bool begun = false;
     try {
-        measure(o, me, ranks);
+        measure(o, me, ranks, begun);
     } catch (const error& e) {
-        if (me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
+        // What rank 0 fails at as well, it says for all.
+        if (begun && me != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+        if (begun || me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
+        if (begun) MPI_Abort(MPI_COMM_WORLD, status);
     }
     MPI_T_finalize();
     MPI_Finalize();

@@ -1,21 +1,14 @@
 #include "campaign.hpp"
 
 #include "rubato/arrival.hpp"
+#include "rubato/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace rubato::cli {
-namespace {
-
-time_ns median(std::vector<time_ns> v) {
-    const auto middle = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-    std::ranges::nth_element(v, middle);
-    return *middle;
-}
-
-}  // namespace
 
 std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
     std::vector<planned_case> all;
@@ -86,8 +79,11 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     warm_ = what;
 
     series screen{what, who, data, results::stage::screen};
-    for (std::int32_t i = 0; i < how_.screenings; ++i) repeat(screen, i);
-    series measure{what, how_.screenings > 0 ? best(who) : who, data, results::stage::measure};
+    for (std::int32_t i = 0; i < how_.screenings; ++i) {
+        repeat(screen, i);
+        drop_hopeless(screen.who);
+    }
+    series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
     for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(how_, begin); ++i) repeat(measure, i);
     if (how_.timelines) draw(measure);
@@ -113,7 +109,8 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
         seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.what.bytes, how_.speed);
         if (write_ != nullptr) write_->add(seen);
         if (seen.late) continue;
-        if (s.stage == results::stage::screen) seen_[seen.name].push_back(run_time(seen.arrivals, seen.exits));
+        if (s.stage == results::stage::screen)
+            seen_[seen.name].push_back(static_cast<double>(run_time(seen.arrivals, seen.exits).count()));
         return;
     }
 }
@@ -128,6 +125,15 @@ void campaign::draw(const series& s) {
     }
 }
 
+/// Who takes more than twice as long as the quickest is not screened again; the library's own choice always is.
+void campaign::drop_hopeless(std::vector<contestant>& who) const {
+    double quickest = std::numeric_limits<double>::max();
+    for (const contestant& c : who) quickest = std::min(quickest, median(seen_.at(c.known.name)));
+    std::erase_if(who, [&](const contestant& c) {
+        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest;
+    });
+}
+
 /// Of those that were screened: the quickest of Rubato's, the quickest native ones, and the library's own choice.
 std::vector<contestant> campaign::best(const std::vector<contestant>& all) const {
     std::vector<contestant> order = all;
@@ -135,7 +141,7 @@ std::vector<contestant> campaign::best(const std::vector<contestant>& all) const
     std::int32_t ours = 0;
     std::int32_t native = 0;
     std::erase_if(order, [&](const contestant& c) {
-        if (c.use == nullptr && c.native_number == 0) return false;
+        if (c.is_native_default()) return false;
         return ++(c.use != nullptr ? ours : native) > how_.keep;
     });
     return order;

@@ -70,6 +70,7 @@ private:
     void repeat(series& s, std::int32_t number);
     void call(const series& s, const contestant& c, std::int32_t number);
     void draw(const series& s);
+    void drop_hopeless(std::vector<contestant>& who) const;
     std::vector<contestant> best(const std::vector<contestant>& all) const;
 
     campaign_settings how_;
@@ -78,9 +79,9 @@ private:
     std::vector<results::measured_case> done_{};
     int me_ = 0;
     int ranks_ = 1;
-    std::optional<results::measured_case> warm_{};        // whose connections are open and pages there
-    std::map<std::string, std::vector<time_ns>> seen_{};  // run times of the current case, by contestant
-    std::mt19937_64 random_;                              // equal on all ranks
+    std::optional<results::measured_case> warm_{};       // whose connections are open and pages there
+    std::map<std::string, std::vector<double>> seen_{};  // run times of the current case, by contestant
+    std::mt19937_64 random_;                             // equal on all ranks
 };
 
 }  // namespace rubato::cli

@@ -60,7 +60,8 @@ private:
 
     void add_natives() {
         if (!algorithms_can_be_forced()) return;
-        for (const native_algorithm& n : native_algorithms(collective_)) add_native(n, how_.segments);
+        for (const native_algorithm& n : native_algorithms(collective_))
+            if (how_.ranks == 2 || n.name.find("two_proc") == std::string::npos) add_native(n, how_.segments);
     }
 
     void add_native_named(const std::string& name, const std::vector<segmentation>& segments) {

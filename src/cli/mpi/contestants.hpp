@@ -28,6 +28,8 @@ struct contestant {
     const algorithm* use = nullptr;  ///< else the MPI library's
     int native_number = 0;           ///< in coll/tuned; 0: the library's choice
     std::optional<int> native_segment{};
+
+    bool is_native_default() const { return use == nullptr && native_number == 0; }
 };
 
 /// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.

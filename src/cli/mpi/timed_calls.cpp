@@ -1,5 +1,8 @@
 #include "timed_calls.hpp"
 
+#include "measured_link.hpp"
+#include "rubato/statistics.hpp"
+
 #include <fmt/format.h>
 
 #include <sys/prctl.h>
@@ -40,46 +43,28 @@ timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
 
 link timed_calls::measure_link() {
     if (ranks_ < 2) return {};
-    const link out = one_way(0);
-    const link in = one_way(1);
-    return {std::max(out.latency, in.latency), std::max(out.ns_per_byte, in.ns_per_byte)};
-}
-
-link timed_calls::one_way(int from) const {
-    constexpr int small = 200;
-    constexpr int large = 5;
-    const int to = 1 - from;
-    std::vector<char> data(std::size_t{4} << 20);
-    const auto pass = [&](int a, int b, int bytes) {
-        if (me_ == a) MPI_Send(data.data(), bytes, MPI_BYTE, b, 0, world);
-        if (me_ == b) MPI_Recv(data.data(), bytes, MPI_BYTE, a, 0, world, MPI_STATUS_IGNORE);
-    };
-    std::vector<time_ns> round_trips;
-    for (int i = 0; i < small && me_ < 2; ++i) {
-        const time_ns begin = own_time();
-        pass(from, to, 8);
-        pass(to, from, 8);
-        round_trips.push_back(own_time() - begin);
+    MPI_Comm pair = MPI_COMM_NULL;
+    MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair);
+    std::array<std::int64_t, 2> measured{};
+    if (me_ == 0) {
+        constexpr int times = 200;
+        link_client client(pair, 8);
+        std::vector<double> round_trips;
+        for (int i = 0; i < times; ++i) round_trips.push_back(client.round_trip(1, {}, 8));
+        client.stop();
+        measured[0] = static_cast<std::int64_t>(median(round_trips) / 2);
+    } else if (me_ == 1) {
+        serve_link(pair, 8);
     }
-    std::int64_t latency = 0;
-    if (me_ == from) {
-        std::ranges::nth_element(round_trips, round_trips.begin() + small / 2);
-        latency = round_trips[small / 2].count() / 2;
+    if (pair != MPI_COMM_NULL) {
+        measured[1] = std::max(time_large_message(pair, plain_.clock(), true, 2s),
+                               time_large_message(pair, plain_.clock(), false, 2s))
+                          .count();
+        MPI_Comm_free(&pair);
     }
-    MPI_Bcast(&latency, 1, MPI_INT64_T, from, world);
-    time_ns best = time_ns::max();
-    for (int i = 0; i < large; ++i) {
-        MPI_Barrier(world);
-        std::int64_t begin = now().count();
-        pass(from, to, static_cast<int>(data.size()));
-        const time_ns end = now();
-        MPI_Bcast(&begin, 1, MPI_INT64_T, from, world);
-        best = std::min(best, end - time_ns(begin));
-    }
-    link l{time_ns(latency), 0};
-    l.ns_per_byte = std::max(0.0, static_cast<double>((best - l.latency).count()) / static_cast<double>(data.size()));
-    MPI_Bcast(&l.ns_per_byte, 1, MPI_DOUBLE, to, world);
-    return l;
+    MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world);
+    const auto bytes = static_cast<double>(large_message);
+    return {time_ns(measured[0]), std::max(0.0, static_cast<double>(measured[1] - measured[0]) / bytes)};
 }
 
 time_ns timed_calls::clock_error() const {

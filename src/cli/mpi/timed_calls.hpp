@@ -53,7 +53,6 @@ public:
 private:
     time_ns now() const { return plain_.clock().now(); }
     void pass_time_until(time_ns t) const;
-    link one_way(int from) const;
     time_ns start_time() const;
     bool uses_predictor(const contestant& c) const;
     std::vector<std::vector<results::timeline_step>> gather_steps(const std::vector<recorded_step>& mine,
