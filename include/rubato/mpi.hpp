@@ -73,6 +73,28 @@ struct call {
 /// The MPI library's own collective for the same call. Throws if a count does not fit in MPI's int.
 RUBATO_API void run_native(MPI_Comm comm, const call& c);
 
+struct narrow_counts;
+
+/// The same without blocking, by the MPI library's own non-blocking collective. Once started, wait for it.
+class RUBATO_API native_call {
+public:
+    /// Throws if a count does not fit in MPI's int.
+    native_call(MPI_Comm comm, const call& c);
+    ~native_call();
+    native_call(const native_call&) = delete;
+    native_call& operator=(const native_call&) = delete;
+
+    void start();
+    bool test();
+    void wait();
+
+private:
+    MPI_Comm comm_;
+    call call_;
+    std::unique_ptr<narrow_counts> counts_;  // MPI reads them until the call has ended
+    MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
 /// How a communicator works. Where ranks must agree, rank 0's values count.
 struct settings {
     player::settings agreed{};                       ///< how plans are kept, arrivals exchanged and predicted
@@ -122,7 +144,8 @@ public:
     /// The arrivals by which the last collective was planned; empty if by none.
     std::vector<time_ns> planned_by() const;
 
-    /// Keeps from now on when the steps of collectives began and ended here, on the common clock; forgets what was kept.
+    /// Keeps from now on when the steps of collectives began and ended here, on the common clock; forgets what was
+    /// kept.
     void record_steps();
     /// Nothing if they are not recorded. Not of algorithms that choose while they run.
     std::vector<recorded_step> recorded_steps() const;

@@ -105,19 +105,20 @@ struct timeline {
     std::vector<std::vector<timeline_step>> steps{};  ///< of each rank
 };
 
-/// Hoefler 2008, IV.2.5.
+/// One way to call it, with or without a computation at the same time. `total` and `computation` are the longest of all
+/// ranks, the rest are means over ranks. See overlap_summary.hpp.
 struct overlap {
     std::int32_t in_case = 0;
     std::string name{};
     std::int32_t repetition = 0;
-    std::string method{};  ///< "blocking", "thread", "nonblocking", "nonblocking+compute"
-    std::int32_t tests = 0;
-    time_ns total{};        ///< from the start to the end of everything
-    time_ns computation{};  ///< what was computed meanwhile takes so long alone
-    time_ns initiation{};   ///< the call that begins it
-    time_ns testing{};      ///< in all calls of test
-    time_ns waiting{};      ///< in the call that ends it
-    time_ns overhead{};     ///< CPU time that the computation lost
+    std::string method{};    ///< "blocking", "thread" (blocking in another), "nonblocking", "nonblocking+compute"
+    std::int32_t tests = 0;  ///< during the computation
+    time_ns total{};         ///< from the start to the end of everything
+    time_ns computation{};   ///< what was computed takes so long alone, in the same repetition
+    time_ns initiation{};    ///< the call that begins it
+    time_ns testing{};       ///< in all calls of test
+    time_ns waiting{};       ///< in the call that ends it; of a blocking one, all
+    time_ns overhead{};      ///< CPU time of all the process's threads beyond that of the computation alone
 };
 
 /// All of one run.

@@ -3,6 +3,7 @@
 #include "command.hpp"
 #include "conditions.hpp"
 #include "output.hpp"
+#include "overlap.hpp"
 #include "report_text.hpp"
 #include "rubato/arrival.hpp"
 
@@ -40,6 +41,8 @@ struct options {
     bool resume = false;
     bool timelines = false;
     bool json = false;
+    bool overlap = false;
+    std::string tests = "0,1,4,16,64";
 };
 
 template <class T>
@@ -123,8 +126,9 @@ void all_or_none(const std::string& trouble, int me) {
 class progress_line {
 public:
     explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
-    ~progress_line() {
-        if (shown_) fmt::print(stderr, "\r\033[K");
+    ~progress_line() { clear(); }
+    void clear() {
+        if (std::exchange(shown_, false)) fmt::print(stderr, "\r\033[K");
     }
     void say(const std::string& text) {
         using namespace std::chrono_literals;
@@ -149,10 +153,15 @@ void print(const options& o, const results::run& measured) {
     write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
 }
 
+bool overlaps(const results::run& r, const results::measured_case& c) {
+    return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
+}
+
 /// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
 void measure(const options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how = calls_of(o);
     campaign_settings s = campaign_of(o, ranks);
+    const std::vector<std::int32_t> tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
     if (!o.model_text.empty()) parse_model(o.model_text);
     std::vector<results::measured_case> done;
     std::optional<results::recorder> recorder;
@@ -161,7 +170,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
         if (o.resume)
             for (const results::run& r : results::read(std::vector{o.output}))
                 for (const results::measured_case& c : r.cases)
-                    if (c.done) done.push_back(c);
+                    if (c.done && overlaps(r, c) == o.overlap) done.push_back(c);
         if (me == 0)
             recorder.emplace(o.output,
                              o.resume ? results::recorder::existing::append : results::recorder::existing::refuse);
@@ -185,10 +194,15 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     if (recorder) recorder->add(c);
     if (me == 0) keep_on_interrupt(o.output);
     progress_line shown(me == 0);
-    campaign(std::move(s), calls, recorder ? &*recorder : nullptr, std::move(done)).run([&](const std::string& text) {
-        shown.say(text);
-    });
-    if (recorder) print(o, recorder->recorded());
+    const auto say = [&shown](const std::string& text) { shown.say(text); };
+    results::recorder* const write = recorder ? &*recorder : nullptr;
+    if (o.overlap)
+        overlap_campaign(std::move(s), tests, calls, write, std::move(done)).run(say);
+    else
+        campaign(std::move(s), calls, write, std::move(done)).run(say);
+    shown.clear();
+    if (o.overlap && recorder) write_out(overlap_table(recorder->recorded()));
+    if (!o.overlap && recorder) print(o, recorder->recorded());
 }
 
 int run(const options& o) {
@@ -256,15 +270,26 @@ void add_bench(CLI::App& command, int& status) {
     sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
     sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
     sub.add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
+    CLI::Option* const overlap = sub.add_flag(
+        "--overlap", o->overlap, "how much of a non-blocking call is hidden behind computation, and what it costs");
+    sub.add_option("--tests", o->tests,
+                   "how often to test during that computation, each is tried (default 0,1,4,16,64)")
+        ->needs(overlap);
+    for (const char* other : {"--pattern", "--screen", "--keep", "--prediction", "--announced", "--timeline"})
+        overlap->excludes(sub.get_option(other));
     sub.footer(
         "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random "
         "order, and\n"
         "every result is checked. With Open MPI, 'native:NAME' is one of its own algorithms; it needs\n"
-        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all that cut vectors.\n\n"
+        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all that cut vectors. --overlap calls each "
+        "contestant\n"
+        "in a blocking way, so in a second thread, and without blocking, beside a computation as long as the blocking "
+        "call.\n\n"
         "Examples:\n"
         "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --pattern "
         "single:rank=7,delay=5ms\n"
         "  mpirun -n 8 rubato bench gather --pattern balanced --pattern uniform:max=10ms,seed=1 -o gather.jsonl\n"
+        "  mpirun -n 8 rubato bench --overlap allreduce/native,rabenseifner --bytes 1MiB --tests 0,16\n"
         "  mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl\n"
         "  rubato report reduce.jsonl -o reduce.html");
     sub.callback([o, &status] {

@@ -9,17 +9,38 @@
 #include <limits>
 
 namespace rubato::cli {
-namespace {
 
-constexpr int most_spoilt = 20;  // in a row
-
-/// The same on every machine, unlike std::shuffle.
-template <class T>
-void shuffle(std::vector<T>& v, std::mt19937_64& random) {
-    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
+std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
+    std::vector<planned_case> all;
+    for (const contest& c : how.contests)
+        for (const std::int64_t bytes : how.bytes)
+            for (const std::string& pattern : how.patterns) {
+                const collective_traits& t = traits(c.what);
+                planned_case p{&c,
+                               {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
+                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0}};
+                if (std::ranges::none_of(done, [&p](const auto& d) { return results::same(d, p.what); }))
+                    all.push_back(p);
+            }
+    return all;
 }
 
-}  // namespace
+bool time_is_up(const campaign_settings& how, time_ns since) {
+    if (how.seconds <= 0) return false;
+    int up = std::chrono::duration<double>(own_time() - since).count() > how.seconds ? 1 : 0;
+    MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return up != 0;
+}
+
+error not_punctual() {
+    return {"ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
+            "wait until it is quiet, allow more by --tolerance, or use --start barrier"};
+}
+
+error wrong_result(const contestant& c, const std::string& wrong) {
+    return {fmt::format("{} gives a wrong result", c.known.name), wrong,
+            "this is an error in it; please report it with the command"};
+}
 
 campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
                    std::vector<results::measured_case> done)
@@ -29,22 +50,8 @@ campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder*
 }
 
 void campaign::run(const std::function<void(const std::string&)>& say) {
-    struct entry {
-        const contest* who;
-        results::measured_case what;
-    };
-    std::vector<entry> all;
-    for (const contest& c : how_.contests)
-        for (const std::int64_t bytes : how_.bytes)
-            for (const std::string& pattern : how_.patterns) {
-                const collective_traits& t = traits(c.what);
-                entry e{&c,
-                        {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern, how_.datatype,
-                         t.reduces ? how_.op : "", t.rooted ? how_.root : 0}};
-                if (std::ranges::none_of(done_, [&e](const auto& d) { return results::same(d, e.what); }))
-                    all.push_back(e);
-            }
-    for (const entry& e : all) {
+    const std::vector<planned_case> all = cases_of(how_, done_);
+    for (const planned_case& e : all) {
         say(fmt::format("case {} of {}: {} {}, {}", e.what.number + 1, all.size(), e.what.collective,
                         format_bytes(e.what.bytes), e.what.pattern));
         run_case(*e.who, e.what);
@@ -78,7 +85,7 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     }
     series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
-    for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(begin); ++i) repeat(measure, i);
+    for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(how_, begin); ++i) repeat(measure, i);
     if (how_.timelines) draw(measure);
     if (write_ != nullptr) write_->add_done(what.number);
 }
@@ -92,13 +99,9 @@ void campaign::repeat(series& s, std::int32_t number) {
 void campaign::call(const series& s, const contestant& c, std::int32_t number) {
     const std::vector<time_ns> arrivals = parse_arrivals(s.what.pattern, ranks_, number);
     for (int spoilt = 0;; ++spoilt) {
-        if (spoilt == most_spoilt)
-            throw error("ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
-                        "wait until it is quiet, allow more by --tolerance, or use --start barrier");
+        if (spoilt == most_spoilt) throw not_punctual();
         timed_calls::outcome o = calls_.run(c, s.data, arrivals);
-        if (!o.wrong.empty())
-            throw error(fmt::format("{} gives a wrong result", c.known.name), o.wrong,
-                        "this is an error in it; please report it with the command");
+        if (!o.wrong.empty()) throw wrong_result(c, o.wrong);
         results::sample& seen = o.seen;
         seen.in_case = s.what.number;
         seen.repetition = number;
@@ -142,13 +145,6 @@ std::vector<contestant> campaign::best(const std::vector<contestant>& all) const
         return ++(c.use != nullptr ? ours : native) > how_.keep;
     });
     return order;
-}
-
-bool campaign::time_is_up(time_ns since) const {
-    if (how_.seconds <= 0) return false;
-    int up = std::chrono::duration<double>(own_time() - since).count() > how_.seconds ? 1 : 0;
-    MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return up != 0;
 }
 
 }  // namespace rubato::cli

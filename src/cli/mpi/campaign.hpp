@@ -28,6 +28,26 @@ struct campaign_settings {
     link speed{};  ///< for bounds
 };
 
+/// A case, and who takes part in it.
+struct planned_case {
+    const contest* who;
+    results::measured_case what;
+};
+/// Without those that are done.
+std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done);
+/// Whether rank 0 says that no more repetition of a case may begin. Collective.
+bool time_is_up(const campaign_settings& how, time_ns since);
+
+constexpr int most_spoilt = 20;  ///< calls in a row
+error not_punctual();
+error wrong_result(const contestant& c, const std::string& wrong);
+
+/// The same on every machine, unlike std::shuffle.
+template <class T>
+void shuffle(std::vector<T>& v, std::mt19937_64& random) {
+    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
+}
+
 class campaign {
 public:
     /// `write`: on rank 0, elsewhere null. `done`: cases to leave out, the same on all ranks.
@@ -52,7 +72,6 @@ private:
     void draw(const series& s);
     void drop_hopeless(std::vector<contestant>& who) const;
     std::vector<contestant> best(const std::vector<contestant>& all) const;
-    bool time_is_up(time_ns since) const;
 
     campaign_settings how_;
     timed_calls& calls_;

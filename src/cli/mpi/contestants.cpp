@@ -135,6 +135,15 @@ segmentation parse_segmentation(const std::string& text) {
     return {bytes};
 }
 
+mpi::selection selection_of(const contestant& c) {
+    mpi::selection how;
+    if (c.use == nullptr) return how;
+    how = mpi::selection(*c.use);
+    how.segments = c.known.segments;
+    how.round_time = c.known.round_time;
+    return how;
+}
+
 contest parse_contest(const std::string& text) {
     const auto slash = text.find('/');
     contest c{parse_collective(text.substr(0, slash))};

@@ -32,6 +32,9 @@ struct contestant {
     bool is_native_default() const { return use == nullptr && native_number == 0; }
 };
 
+/// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.
+mpi::selection selection_of(const contestant& c);
+
 /// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
 struct contest {
     collective what{};

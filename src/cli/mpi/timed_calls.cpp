@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 constexpr time_ns start_after = 8ms;
 const MPI_Comm world = MPI_COMM_WORLD;
 
-/// The first rank that has something to say, says it to all.
+}  // namespace
+
 std::string said_by_one(const std::string& mine, int me, int ranks) {
     int first = mine.empty() ? ranks : me;
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world);
@@ -32,8 +33,6 @@ std::string said_by_one(const std::string& mine, int me, int ranks) {
     MPI_Bcast(text.data(), length, MPI_CHAR, first, world);
     return text;
 }
-
-}  // namespace
 
 timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
     MPI_Comm_rank(world, &me_);
@@ -89,6 +88,18 @@ time_ns timed_calls::start_time() const {
     return time_ns(agreed);
 }
 
+time_ns timed_calls::start_together() const {
+    const time_ns start = start_time();
+    pass_time_until(start);
+    return now() - start;
+}
+
+bool timed_calls::punctual(time_ns late) const {
+    std::int64_t latest = late.count();
+    MPI_Allreduce(MPI_IN_PLACE, &latest, 1, MPI_INT64_T, MPI_MAX, world);
+    return how_.start != start_by::window || time_ns(latest) <= how_.tolerance;
+}
+
 bool timed_calls::uses_predictor(const contestant& c) const {
     return how_.prediction != "perfect" && c.use != nullptr && c.use->arrival_aware;
 }
@@ -134,13 +145,8 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     } else if (early || with_steps) {
         ours = &own.emplace(world);
     }
-    mpi::selection how;
-    if (c.use != nullptr) {
-        how = mpi::selection(*c.use);
-        how.segments = c.known.segments;
-        how.round_time = c.known.round_time;
-        if (c.use->arrival_aware && !uses_predictor(c)) how.arrivals = arrivals;
-    }
+    mpi::selection how = selection_of(c);
+    if (c.use != nullptr && c.use->arrival_aware && !uses_predictor(c)) how.arrivals = arrivals;
     const MPI_Comm native = c.use == nullptr ? native_.get(e.what(), c) : MPI_COMM_NULL;
     if (early && own) {  // it listens for announcements from the first call on
         experiment first = e.of_bytes(64);

@@ -7,6 +7,9 @@
 
 namespace rubato::cli {
 
+/// The first rank that has something to say, says it to all.
+std::string said_by_one(const std::string& mine, int me, int ranks);
+
 class timed_calls {
 public:
     enum class start_by { window, barrier };
@@ -33,6 +36,11 @@ public:
 
     /// Predictors begin anew.
     void forget() { living_.clear(); }
+
+    /// All ranks leave it together, as calls start; gives how late this one is.
+    time_ns start_together() const;
+    /// Whether no rank was too late. Collective.
+    bool punctual(time_ns late) const;
 
     struct outcome {
         results::sample seen{};

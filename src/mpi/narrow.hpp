@@ -1,0 +1,38 @@
+// A call's counts as MPI's collectives take them.
+#pragma once
+
+#include "rubato/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <climits>
+
+namespace rubato::mpi {
+
+inline int narrow(std::int64_t count) {
+    if (count < INT_MIN || count > INT_MAX)
+        throw error(fmt::format("a count of {}", count), "the MPI library's collectives take 32 bits",
+                    "use a larger datatype, or one of rubato's algorithms");
+    return static_cast<int>(count);
+}
+
+inline std::vector<int> narrow(std::span<const std::int64_t> counts) {
+    std::vector<int> result;
+    for (const std::int64_t n : counts) result.push_back(narrow(n));
+    return result;
+}
+
+struct narrow_counts {
+    explicit narrow_counts(const call& c)
+        : sends(narrow(c.send_count)),
+          recvs(narrow(c.recv_count)),
+          send_counts(narrow(c.send_chunks.counts)),
+          send_places(narrow(c.send_chunks.displacements)),
+          recv_counts(narrow(c.recv_chunks.counts)),
+          recv_places(narrow(c.recv_chunks.displacements)) {}
+
+    int sends, recvs;
+    std::vector<int> send_counts, send_places, recv_counts, recv_places;
+};
+
+}  // namespace rubato::mpi

@@ -1,0 +1,36 @@
+// What measurements of overlap say (Hoefler 2008, IV.2.5 and IV.4.3.4).
+#pragma once
+
+#include "results.hpp"
+
+namespace rubato::results {
+
+/// The time in which the calling thread communicates and cannot compute: IV.2.5's overhead.
+time_ns in_calls(const overlap& o);
+/// By how much the computation's end is later than without communication: the workload-based overhead of IV.4.3.4.
+/// Below 0 if the computation alone was disturbed more.
+time_ns visible(const overlap& o);
+
+/// Of a blocking call's time: 1 - seen / blocking, from 0 (nothing, or it takes longer than the blocking call) to 1.
+/// Where there was nothing to hide, nothing is.
+double hidden_share(double seen, double blocking);
+
+/// Medians over repetitions, in nanoseconds.
+struct overlap_summary {
+    std::string name{};  ///< of the contestant
+    std::string method{};
+    std::int32_t tests = 0;
+    std::size_t samples = 0;
+    double total = 0;
+    double computation = 0;
+    double visible = 0;
+    double in_calls = 0;
+    double overhead = 0;
+    double hidden = 0;  ///< share of the contestant's blocking call that does not delay the computation
+    double freed = 0;   ///< share of the time in its blocking call that the calling thread has for itself
+};
+/// One per contestant, method and number of tests, in the order of their first samples. Those without computation hide
+/// and free nothing.
+std::vector<overlap_summary> summarise(std::span<const overlap> samples);
+
+}  // namespace rubato::results
