@@ -56,10 +56,13 @@ struct model {
 
 /// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`, `loggp5:L=..,o=..,G=..`,
 /// `hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns`, each with optional
-/// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, a file holding one such line.
+/// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, the first such line of a file, or
+/// `file:NAME,hockney` (loggp, loggp5), the first of that kind. Lines that begin with # are comments.
 RUBATO_API model parse_model(std::string_view text);
 /// The model in the form that parse_model reads.
 RUBATO_API std::string to_string(const model& m);
+/// The same without energy and memory.
+RUBATO_API std::string network_text(const model& m);
 
 struct preset {
     std::string_view name;

@@ -6,6 +6,7 @@
 #include "rubato/clock.hpp"
 #include "rubato/history.hpp"
 #include "rubato/player.hpp"
+#include "rubato/recording.hpp"
 
 #include <mpi.h>
 
@@ -120,6 +121,11 @@ public:
     std::uint64_t begun_early() const;
     /// The arrivals by which the last collective was planned; empty if by none.
     std::vector<time_ns> planned_by() const;
+
+    /// Keeps from now on when the steps of collectives began and ended here, on the common clock; forgets what was kept.
+    void record_steps();
+    /// Nothing if they are not recorded. Not of algorithms that choose while they run.
+    std::vector<recorded_step> recorded_steps() const;
 
     /// Collective: clocks drift apart, so measure again now and then.
     void synchronise();

@@ -10,15 +10,18 @@
 
 #include "rubato/core.hpp"
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rubato {
 
 enum class buffer : std::uint8_t { input, output, scratch };
 enum class step_kind : std::uint8_t { send, recv, combine, copy };
+inline constexpr std::array<std::string_view, 4> step_names{"send", "recv", "combine", "copy"};
 
 struct step {
     step_kind kind = step_kind::copy;

@@ -19,7 +19,10 @@ void add_verify(CLI::App& command, int& status);
 void add_sim(CLI::App& command, int& status);
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
-void add_run(CLI::App& command, int& status);  // only with MPI
+// Only with MPI.
+void add_run(CLI::App& command, int& status);
+void add_bench(CLI::App& command, int& status);
+void add_loggp(CLI::App& command, int& status);
 
 /// "4,4,8"
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low, std::int32_t high);

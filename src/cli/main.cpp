@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::array subcommands{
     add_algorithms, add_schedule, add_verify, add_sim, add_predict, add_report,
-#ifdef RUBATO_CLI_RUN
-    add_run,
+#ifdef RUBATO_CLI_MPI
+    add_run,        add_bench,    add_loggp,
 #endif
 };
 

@@ -14,7 +14,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 4> kinds{"send", "recv", "combine", "copy"};
 constexpr std::array<std::string_view, 3> buffers{"input", "output", "scratch"};
 
 template <class Enum, std::size_t N>
@@ -35,7 +34,7 @@ Enum named(const std::array<std::string_view, N>& names, const json& value) {
 /// Only what this kind of step has.
 json step_to_json(const schedule& s, std::size_t i) {
     const step& t = s.steps[i];
-    json j{{"kind", name(kinds, t.kind)}};
+    json j{{"kind", name(step_names, t.kind)}};
     if (t.is_message()) j.update({{"peer", t.peer}, {"message", t.message}});
     if (t.kind != step_kind::recv) j.update({{"from", name(buffers, t.from)}, {"source", t.source}});
     if (t.kind != step_kind::send) j.update({{"to", name(buffers, t.to)}, {"target", t.target}});
@@ -45,7 +44,7 @@ json step_to_json(const schedule& s, std::size_t i) {
 
 step step_from_json(const json& j) {
     step t;
-    t.kind = named<step_kind>(kinds, j.at("kind"));
+    t.kind = named<step_kind>(step_names, j.at("kind"));
     if (t.is_message()) {
         j.at("peer").get_to(t.peer);
         j.at("message").get_to(t.message);

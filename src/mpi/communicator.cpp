@@ -94,6 +94,16 @@ public:
         return {player_->planned_by().begin(), player_->planned_by().end()};
     }
 
+    void record_steps() {
+        const std::lock_guard lock(mutex_);
+        if (under_way_) throw_under_way();
+        stage_.record(clock_);
+    }
+    std::vector<recorded_step> recorded_steps() {
+        const std::lock_guard lock(mutex_);
+        return stage_.recorded();
+    }
+
     void synchronise() {
         const std::lock_guard lock(mutex_);
         mpi::synchronise(comm_.get(), tags_.beside(1), clock_);
@@ -288,6 +298,8 @@ const history& communicator::calls() const { return state_->calls(); }
 const common_clock& communicator::clock() const { return state_->clock(); }
 std::uint64_t communicator::begun_early() const { return state_->begun_early(); }
 std::vector<time_ns> communicator::planned_by() const { return state_->planned_by(); }
+void communicator::record_steps() { state_->record_steps(); }
+std::vector<recorded_step> communicator::recorded_steps() const { return state_->recorded_steps(); }
 void communicator::synchronise() { state_->synchronise(); }
 void communicator::expect(const outline& what) { state_->expect(what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }

@@ -5,6 +5,7 @@
 #include "dynamic_run.hpp"
 #include "mpi_transport.hpp"
 #include "rubato/player.hpp"
+#include "rubato/recording.hpp"
 
 #include <deque>
 
@@ -26,6 +27,14 @@ public:
     void name(layout sizes, std::uint64_t number) { named_ = {std::move(sizes), number}; }
     /// A run of an algorithm that chooses while it runs.
     std::unique_ptr<dynamic_run> improvise(const intent& what, const call& c, std::uint64_t number);
+    /// Notes the steps of later operations.
+    void record(const common_clock& clock) {
+        if (!recording_) recording_.emplace(transport_, clock);
+        recording_->clear();
+    }
+    std::vector<recorded_step> recorded() const {
+        return recording_ ? recording_->steps() : std::vector<recorded_step>();
+    }
     /// Collective: receives what was sent here and never will be asked for.
     void drain();
 
@@ -33,7 +42,7 @@ public:
     void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override;
     const layout& sizes() const override { return buffers_.sizes(); }
     const memory& where() const override { return buffers_.where(); }
-    transport& messages() override { return transport_; }
+    transport& messages() override { return recording_ ? static_cast<transport&>(*recording_) : transport_; }
     void finish() override;
     void abandon() noexcept override;
     void exchange(std::int64_t mine) override;
@@ -58,6 +67,7 @@ private:
     int tell_tag_;
     std::size_t most_early_;
     mpi_transport transport_;
+    std::optional<recording> recording_{};
     buffers buffers_{};
     struct {
         layout sizes{};

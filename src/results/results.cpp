@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 namespace nlohmann {
 
@@ -18,10 +19,15 @@ struct adl_serializer<rubato::time_ns> {
 
 }  // namespace nlohmann
 
+namespace rubato {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(link, latency, ns_per_byte)
+
+}
+
 namespace rubato::results {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(stage, {{stage::measure, "measure"}, {stage::warmup, "warmup"}, {stage::screen, "screen"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(link_speed, latency, ns_per_byte)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(conditions, command, rubato, compiler, mpi, mpi_settings, system, cpu,
                                                 cores, hosts, started, seed, start, tolerance, delay, prediction, model,
                                                 link, clock_error)
@@ -40,12 +46,18 @@ using nlohmann::json;
 
 constexpr const char* not_ours = "it is not a file that 'rubato bench' has written";
 
+void mark_done(run& r, std::int32_t number) {
+    for (measured_case& c : r.cases)
+        if (c.number == number) c.done = true;
+}
+
 void take(run& r, const std::string& kind, const json& fields) {
     if (kind == "case") r.cases.push_back(fields.get<measured_case>());
     if (kind == "contestant") r.contestants.push_back(fields.get<contestant>());
     if (kind == "sample") r.samples.push_back(fields.get<sample>());
     if (kind == "timeline") r.timelines.push_back(fields.get<timeline>());
     if (kind == "overlap") r.overlaps.push_back(fields.get<overlap>());
+    if (kind == "done") mark_done(r, fields.at("in_case").get<std::int32_t>());
     if (kind == "clock") r.how.clock_error = std::max(r.how.clock_error, fields.at("error").get<time_ns>());
 }
 
@@ -85,7 +97,13 @@ std::vector<run> read(std::span<const std::string> files) {
     return runs;
 }
 
-writer::writer(std::string file, existing how) : file_(std::move(file)) {
+bool same(const measured_case& a, const measured_case& b) {
+    return std::tie(a.collective, a.bytes, a.pattern, a.datatype, a.op, a.root) ==
+           std::tie(b.collective, b.bytes, b.pattern, b.datatype, b.op, b.root);
+}
+
+recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
+    if (file_.empty()) return;
     const std::filesystem::path path(file_);
     std::error_code none;
     if (how == existing::refuse && std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0)
@@ -104,7 +122,8 @@ writer::writer(std::string file, existing how) : file_(std::move(file)) {
                     fmt::format("make room for {}, or write elsewhere", format_bytes(enough)));
 }
 
-void writer::line(const char* kind, json&& fields) {
+void recorder::line(const char* kind, const json& fields) {
+    if (file_.empty()) return;
     // The kind comes first, for people.
     out_ << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(fields.dump()).substr(1)) << '\n' << std::flush;
     if (!out_)
@@ -112,12 +131,37 @@ void writer::line(const char* kind, json&& fields) {
                     "what is in it can be read; make room, then go on with --resume");
 }
 
-void writer::add(const conditions& c) { line("run", c); }
-void writer::add(const measured_case& c) { line("case", c); }
-void writer::add(const contestant& c) { line("contestant", c); }
-void writer::add(const sample& s) { line("sample", s); }
-void writer::add(const timeline& t) { line("timeline", t); }
-void writer::add(const overlap& o) { line("overlap", o); }
-void writer::add_clock(time_ns e) { line("clock", {{"error", e.count()}}); }
+void recorder::add(const conditions& c) {
+    run_.how = c;
+    line("run", c);
+}
+void recorder::add(const measured_case& c) {
+    run_.cases.push_back(c);
+    line("case", c);
+}
+void recorder::add(const contestant& c) {
+    run_.contestants.push_back(c);
+    line("contestant", c);
+}
+void recorder::add(const sample& s) {
+    run_.samples.push_back(s);
+    line("sample", s);
+}
+void recorder::add(const timeline& t) {
+    run_.timelines.push_back(t);
+    line("timeline", t);
+}
+void recorder::add(const overlap& o) {
+    run_.overlaps.push_back(o);
+    line("overlap", o);
+}
+void recorder::add_clock(time_ns e) {
+    run_.how.clock_error = std::max(run_.how.clock_error, e);
+    line("clock", {{"error", e.count()}});
+}
+void recorder::add_done(std::int32_t in_case) {
+    mark_done(run_, in_case);
+    line("done", {{"in_case", in_case}});
+}
 
 }  // namespace rubato::results

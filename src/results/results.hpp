@@ -6,13 +6,14 @@
 //   sample      one call: when each rank came and left
 //   timeline    one call with the steps of every rank
 //   overlap     one measurement of a non-blocking collective
+//   done        a case is complete
 //   clock       the clock was synchronised again, and is so exact
 //
 // Times are whole nanoseconds. Lines are written as soon as they are known, so a file of an interrupted run is whole; a
 // last line that is cut is left out.
 #pragma once
 
-#include "rubato/core.hpp"
+#include "rubato/bound.hpp"
 
 #include <fstream>
 #include <map>
@@ -22,12 +23,6 @@
 #include <vector>
 
 namespace rubato::results {
-
-/// One way through the network, as measured: of a small message, and of a large one.
-struct link_speed {
-    time_ns latency{};
-    double ns_per_byte = 0;
-};
 
 struct conditions {
     std::string command{};
@@ -46,7 +41,7 @@ struct conditions {
     std::string delay{};  ///< "sleep" or "spin"
     std::string prediction{};
     std::string model{};  ///< as parse_model reads it; empty if none was given
-    link_speed link{};
+    rubato::link link{};  ///< as measured, between ranks 0 and 1
     time_ns clock_error{};
 
     std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }
@@ -60,7 +55,10 @@ struct measured_case {
     std::string datatype{};
     std::string op{};
     std::int32_t root = 0;
+    bool done = false;  ///< nothing is missing; told by a line of its own
 };
+/// Whether they ask the same, whatever their numbers.
+bool same(const measured_case& a, const measured_case& b);
 
 struct contestant {
     std::int32_t in_case = 0;
@@ -136,12 +134,12 @@ struct run {
 /// Throws, naming file and line, if one cannot be read or is not of this form.
 std::vector<run> read(std::span<const std::string> files);
 
-/// Appends lines to a file. Opened before anything is measured: a path that cannot be written to, or a disk without
-/// room, is reported then.
-class writer {
+/// Keeps what was measured, and appends it to a file if one is named. That is opened before anything is measured: a
+/// path that cannot be written to, or a disk without room, is reported then.
+class recorder {
 public:
     enum class existing { refuse, append };
-    writer(std::string file, existing how);
+    explicit recorder(std::string file = {}, existing how = existing::refuse);
 
     void add(const conditions& c);
     void add(const measured_case& c);
@@ -150,12 +148,17 @@ public:
     void add(const timeline& t);
     void add(const overlap& o);
     void add_clock(time_ns error);
+    void add_done(std::int32_t in_case);
+
+    /// What was added.
+    const run& recorded() const { return run_; }
 
 private:
-    void line(const char* kind, nlohmann::json&& fields);
+    void line(const char* kind, const nlohmann::json& fields);
 
     std::string file_;
-    std::ofstream out_;
+    std::ofstream out_{};
+    run run_{};
 };
 
 }  // namespace rubato::results

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 namespace rubato {
 namespace {
@@ -106,23 +107,44 @@ std::string format_network(const loggp& m) {
 
 std::string format_network(const loggp5& m) { return fmt::format("loggp5:L={}ns,o={}ns,G={}ns", m.L, m.o, m.G); }
 
+/// The first model of the file, or the first of that kind. All its lines are read, so that a mistake shows at once.
+model read_model(const std::string& file, const kind* wanted) {
+    std::optional<model> found;
+    for (const numbered_line& line : read_lines(file, "model")) {
+        try {
+            const model m = parse_line(line.text);
+            const bool fits = wanted == nullptr || network_text(m).starts_with(fmt::format("{}:", wanted->name));
+            if (fits && !found) found = m;
+        } catch (const error& e) {
+            throw error(fmt::format("line {} of model '{}': {}", line.number, file, e.what()));
+        }
+    }
+    if (!found)
+        throw error(fmt::format("model '{}' has no line '{}:...'", file, wanted->name),
+                    "it holds other kinds of models", fmt::format("use file:{}, its first", file));
+    return *found;
+}
+
 }  // namespace
 
 model parse_model(std::string_view text) {
     constexpr std::string_view prefix = "file:";
     if (!text.starts_with(prefix)) return parse_line(text);
-    const std::string file(text.substr(prefix.size()));
-    const std::vector<numbered_line> lines = read_lines(file, "model");
-    if (lines.size() > 1)
-        throw error(fmt::format("model '{}' has {} lines", file, lines.size()), "a model is one line",
-                    fmt::format("remove line {} or begin it with #", lines[1].number));
-    return parse_line(lines[0].text);
+    text.remove_prefix(prefix.size());
+    // A comma may also be part of the file's name, so only what is a kind of model is one.
+    const std::size_t comma = text.rfind(',');
+    const auto wanted = std::ranges::find(kinds, comma == text.npos ? "" : text.substr(comma + 1), &kind::name);
+    if (wanted == kinds.end()) return read_model(std::string(text), nullptr);
+    return read_model(std::string(text.substr(0, comma)), &*wanted);
+}
+
+std::string network_text(const model& m) {
+    return std::visit([](const auto& network) { return format_network(network); }, m.network);
 }
 
 std::string to_string(const model& m) {
-    return fmt::format("{},e={},E={},static={}W,descriptor={}",
-                       std::visit([](const auto& network) { return format_network(network); }, m.network),
-                       format_energy(m.message_energy), format_energy(m.byte_energy), m.static_power, m.descriptor);
+    return fmt::format("{},e={},E={},static={}W,descriptor={}", network_text(m), format_energy(m.message_energy),
+                       format_energy(m.byte_energy), m.static_power, m.descriptor);
 }
 
 std::span<const preset> presets() { return table; }

@@ -61,16 +61,27 @@ TEST(model, file) {
     EXPECT_EQ(parse_model("file:" + named.path()), parse_model("curie"));
 }
 
+TEST(model, file_of_several) {
+    const temporary_file file("#\nloggp:L=1us,o=1us,g=1us,G=1ns\n# and\ncurie\nopenib\n");
+    EXPECT_EQ(parse_model("file:" + file.path()), parse_model("loggp:L=1us,o=1us,g=1us,G=1ns"));
+    EXPECT_EQ(parse_model("file:" + file.path() + ",loggp"), parse_model("file:" + file.path()));
+    EXPECT_EQ(parse_model("file:" + file.path() + ",hockney"), parse_model("curie"));
+}
+
 TEST(model, file_errors) {
     EXPECT_EQ(refusal("file:/nonexistent/m"),
               "cannot read model '/nonexistent/m': No such file or directory; check the name of the file");
     const temporary_file empty("#\n");
     EXPECT_EQ(refusal("file:" + empty.path()).find("model '" + empty.path() + "' is empty"), 0U);
-    const temporary_file two("curie\n#\nopenib\n");
-    EXPECT_EQ(refusal("file:" + two.path()),
-              "model '" + two.path() + "' has 2 lines: a model is one line; remove line 3 or begin it with #");
+    const temporary_file one("openib\n");
+    EXPECT_EQ(refusal("file:" + one.path() + ",hockney"),
+              "model '" + one.path() + "' has no line 'hockney:...': it holds other kinds of models; use file:" +
+                  one.path() + ", its first");
     const temporary_file nested("file:other\n");
-    EXPECT_EQ(refusal("file:" + nested.path()).find("unknown model 'file'"), 0U);
+    EXPECT_EQ(refusal("file:" + nested.path()).find("line 1 of model '" + nested.path() + "': unknown model 'file'"),
+              0U);
+    const temporary_file second("curie\n#\nloggp:L=1us,o=1us\n");  // a mistake shows wherever it is
+    EXPECT_EQ(refusal("file:" + second.path()).find("line 3 of model '" + second.path() + "': "), 0U);
 }
 
 TEST(model, errors) {

@@ -66,7 +66,7 @@ protected:
     }
 
     temporary_file file_;
-    results::writer out_{file_.path(), results::writer::existing::append};
+    results::recorder out_{file_.path(), results::recorder::existing::append};
 };
 
 TEST_F(report_test, measures_of_a_call) {

@@ -34,7 +34,7 @@ protected:
 TEST_F(results_file, gives_back_what_was_written) {
     using namespace std::chrono_literals;
     {
-        writer w(name_, writer::existing::refuse);
+        recorder w(name_, recorder::existing::refuse);
         conditions c;
         c.command = "rubato bench reduce";
         c.mpi_settings = {{"a", "1"}};
@@ -42,13 +42,16 @@ TEST_F(results_file, gives_back_what_was_written) {
         c.seed = UINT64_MAX;
         c.link = {5us, 0.25};
         w.add(c);
-        w.add({4, "reduce", 1 << 20, "balanced", "double", "sum", 2});
+        w.add(measured_case{4, "reduce", 1 << 20, "balanced", "double", "sum", 2});
         w.add(contestant{4, "reduce/chain@8KiB", "reduce/chain", 128, 3us});
         sample s{4, "reduce/chain@8KiB", 7, stage::warmup, true, {1ns, 2ns}, {3ns, 4ns}, {5ns}, 6ns, 1};
         w.add(s);
         w.add(timeline{4, "native", {1ns}, {9ns}, {{{"send", 3, 2ns, 5ns}}}});
         w.add(overlap{4, "native", 1, "thread", 9, 5ns, 4ns, 3ns, 2ns, 1ns, 8ns});
         w.add_clock(77ns);
+        EXPECT_FALSE(w.recorded().cases[0].done);
+        w.add_done(4);
+        EXPECT_TRUE(w.recorded().cases[0].done);
     }
     const std::vector<run> runs = read_back();
     ASSERT_EQ(runs.size(), 1U);
@@ -62,6 +65,7 @@ TEST_F(results_file, gives_back_what_was_written) {
     EXPECT_EQ(r.how.clock_error, 77ns);
     ASSERT_EQ(r.cases.size(), 1U);
     EXPECT_EQ(r.cases[0].root, 2);
+    EXPECT_TRUE(r.cases[0].done);
     ASSERT_EQ(r.contestants.size(), 1U);
     EXPECT_EQ(r.contestants[0].segments, 128U);
     EXPECT_EQ(r.contestants[0].round_time, 3us);
@@ -77,7 +81,7 @@ TEST_F(results_file, gives_back_what_was_written) {
 }
 
 TEST_F(results_file, leaves_out_a_line_that_was_cut) {
-    writer(name_, writer::existing::refuse).add(conditions{});
+    recorder(name_, recorder::existing::refuse).add(conditions{});
     append(R"({"kind":"sample","name":"na)");
     EXPECT_TRUE(read_back().at(0).samples.empty());
     append("\n");
@@ -85,9 +89,9 @@ TEST_F(results_file, leaves_out_a_line_that_was_cut) {
 }
 
 TEST_F(results_file, is_not_overwritten) {
-    writer(name_, writer::existing::refuse).add(conditions{});
-    EXPECT_THROW(writer(name_, writer::existing::refuse), error);
-    writer(name_, writer::existing::append).add(conditions{});
+    recorder(name_, recorder::existing::refuse).add(conditions{});
+    EXPECT_THROW(recorder(name_, recorder::existing::refuse), error);
+    recorder(name_, recorder::existing::append).add(conditions{});
     EXPECT_EQ(read_back().size(), 2U);
 }
 
@@ -97,7 +101,7 @@ TEST_F(results_file, of_another_kind_is_refused) {
     EXPECT_NE(problem_of_reading().find("holds no run"), std::string::npos);
     append("{\"kind\":\"case\"}\n");
     EXPECT_NE(problem_of_reading().find("without a run"), std::string::npos);
-    EXPECT_THROW(writer("/no/such/folder/file", writer::existing::refuse), error);
+    EXPECT_THROW(recorder("/no/such/folder/file", recorder::existing::refuse), error);
 }
 
 }  // namespace

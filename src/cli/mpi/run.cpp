@@ -1,5 +1,6 @@
-// rubato run: one algorithm on real MPI, checked against the MPI library's own collective.
+// rubato run: one algorithm on real MPI, beside the MPI library's own collective, and checked.
 #include "command.hpp"
+#include "experiment.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/model.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <thread>
 
 namespace rubato::cli {
@@ -29,124 +29,6 @@ struct options {
     std::string round_time = "0";  // not given
     std::int32_t repetitions = 5;
     bool json = false;
-};
-
-struct datatype {
-    std::string_view name;
-    MPI_Datatype type;
-    std::size_t size;
-    void (*set)(std::byte* at, int value);
-    std::string (*text)(const std::byte* at);
-};
-
-template <class T>
-datatype make(std::string_view name, MPI_Datatype type) {
-    return {name, type, sizeof(T),
-            [](std::byte* at, int value) {
-                const T v = static_cast<T>(value);
-                std::memcpy(at, &v, sizeof v);
-            },
-            [](const std::byte* at) {
-                T v;
-                std::memcpy(&v, at, sizeof v);
-                return fmt::format("{}", v);
-            }};
-}
-
-datatype find_datatype(const std::string& name) {
-    const std::array all{
-        make<std::int8_t>("int8", MPI_INT8_T),
-        make<std::int16_t>("int16", MPI_INT16_T),
-        make<int>("int", MPI_INT),
-        make<std::int64_t>("int64", MPI_INT64_T),
-        make<unsigned>("unsigned", MPI_UNSIGNED),
-        make<float>("float", MPI_FLOAT),
-        make<double>("double", MPI_DOUBLE),
-    };
-    std::string names;
-    for (const datatype& d : all) {
-        if (d.name == name) return d;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", d.name);
-    }
-    throw error(fmt::format("unknown datatype '{}'", name), "rubato run knows " + names, "use one of them");
-}
-
-MPI_Op find_op(const std::string& name) {
-    const std::array<std::pair<std::string_view, MPI_Op>, 10> all{{{"sum", MPI_SUM},
-                                                                   {"prod", MPI_PROD},
-                                                                   {"min", MPI_MIN},
-                                                                   {"max", MPI_MAX},
-                                                                   {"land", MPI_LAND},
-                                                                   {"lor", MPI_LOR},
-                                                                   {"lxor", MPI_LXOR},
-                                                                   {"band", MPI_BAND},
-                                                                   {"bor", MPI_BOR},
-                                                                   {"bxor", MPI_BXOR}}};
-    std::string names;
-    for (const auto& [known, op] : all) {
-        if (known == name) return op;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
-    }
-    throw error(fmt::format("unknown operator '{}'", name), "rubato run knows " + names, "use one of them");
-}
-
-/// Small integers, so that sums are exact; of a product, only one rank's factor is not 1.
-int element(std::int64_t unit, int rank, int ranks, MPI_Op op) {
-    if (op == MPI_PROD) return unit % ranks == rank ? 2 : 1;
-    return static_cast<int>((unit * 7 + std::int64_t{rank} * 3) % 5);
-}
-
-/// The data of one rank's call.
-class experiment {
-public:
-    experiment(const options& o, const algorithm& a, int me, int ranks)
-        : type_(find_datatype(o.datatype)), me_(me), ranks_(ranks) {
-        const collective_traits& t = traits(a.what);
-        call_.what = a.what;
-        call_.root = o.root;
-        call_.send_type = call_.recv_type = type_.type;
-        if (t.reduces) call_.op = find_op(o.op);
-        std::int64_t count = parse_bytes(o.bytes) / static_cast<std::int64_t>(type_.size);
-        if (t.wide_input || t.wide_output) count /= ranks;  // --bytes is the whole of the wider buffer
-        if (a.what == collective::barrier) count = 0;
-        call_.send_count = call_.recv_count = count;
-        if (t.irregular) {
-            counts_.assign(static_cast<std::size_t>(ranks), count);
-            for (int r = 0; r < ranks; ++r) places_.push_back(r * count);
-            if (t.wide_input) call_.send_chunks = {counts_, places_};
-            if (t.wide_output) call_.recv_chunks = {counts_, places_};
-        }
-        input_.resize(static_cast<std::size_t>(count * (t.wide_input ? ranks : 1)) * type_.size);
-        output_.resize(static_cast<std::size_t>(count * (t.wide_output ? ranks : 1)) * type_.size);
-    }
-
-    mpi::call prepare() {
-        for (std::size_t i = 0; i < input_.size(); i += type_.size)
-            type_.set(&input_[i], element(static_cast<std::int64_t>(i / type_.size), me_, ranks_, call_.op));
-        std::ranges::fill(output_, std::byte{0});
-        mpi::call c = call_;
-        c.send = input_.data();
-        c.recv = output_.data();
-        if (c.what == collective::bcast) {
-            if (me_ == c.root) output_ = input_;
-            c.send = c.recv;
-        }
-        return c;
-    }
-    /// Nothing is promised to the first rank of an exscan.
-    const std::vector<std::byte>& result() {
-        if (call_.what == collective::exscan && me_ == 0) std::ranges::fill(output_, std::byte{0});
-        return output_;
-    }
-    const datatype& type() const { return type_; }
-
-private:
-    datatype type_;
-    int me_;
-    int ranks_;
-    mpi::call call_{};
-    std::vector<std::int64_t> counts_{}, places_{};
-    std::vector<std::byte> input_{}, output_{};
 };
 
 struct times {
@@ -203,34 +85,34 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
 
 outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     mpi::communicator world(MPI_COMM_WORLD);
-    experiment e(o, a, me, ranks);
+    experiment e({a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root}, me, ranks);
     const std::vector<time_ns> arrivals = parse_arrivals(o.pattern, ranks);
     const mpi::selection how = choose(o, a, arrivals);
+    const time_ns delay = arrivals[static_cast<std::size_t>(me)];
     outcome result;
     result.segments = how.segments;
-    for (std::int32_t i = 0; i < o.repetitions && result.wrong_rank < 0; ++i) {
-        const time_ns delay = arrivals[static_cast<std::size_t>(me)];
-        const mpi::call c = e.prepare();
+    std::uint64_t number = 0;
+    // True if a rank has a wrong result.
+    const auto wrong = [&] {
+        result.difference = e.wrong();
+        std::int64_t first = result.difference.empty() ? ranks : me;
+        MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+        if (first < ranks) result.wrong_rank = first;
+        return first < ranks;
+    };
+    for (std::int32_t i = 0; i < o.repetitions; ++i) {
+        const mpi::call c = e.prepare(++number);
         result.native.push_back(measure(
             delay, [] {}, [&c] { mpi::run_native(MPI_COMM_WORLD, c); }));
-        const std::vector<std::byte> want = e.result();
-        const mpi::call again = e.prepare();
+        if (wrong())
+            throw error("the MPI library's own collective gives a wrong result", "this is an error in it or in rubato",
+                        "try another version of the MPI library");
+        const mpi::call again = e.prepare(++number);
         const auto name = [&] {
             if (a.early) world.expect(how, again);
         };
         result.ours.push_back(measure(delay, name, [&] { world.run(how, again); }));
-        const std::vector<std::byte>& got = e.result();
-        std::int64_t first = ranks;
-        const auto [at, other] = std::ranges::mismatch(want, got);
-        if (at != want.end()) {
-            first = me;
-            const auto unit = static_cast<std::size_t>(at - want.begin()) / e.type().size;
-            result.difference =
-                fmt::format("rank {}: element {} is {} instead of {}", me, unit,
-                            e.type().text(&got[unit * e.type().size]), e.type().text(&want[unit * e.type().size]));
-        }
-        MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-        if (first < ranks) result.wrong_rank = first;
+        if (wrong()) break;
     }
     result.plans = world.plans();
     return result;
@@ -264,7 +146,7 @@ void print(const options& o, const outcome& r, int ranks) {
     write_out(fmt::format("{} ranks, {} of {}, arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks,
                           format_bytes(parse_bytes(o.bytes)), o.datatype, o.pattern, r.ours.size(),
                           100 * r.plans.hit_rate(), align(rows, {false, true, true}),
-                          right ? "the results equal the native collective's" : "WRONG RESULTS"));
+                          right ? "the results are right" : "WRONG RESULTS"));
 }
 
 /// What any rank finds wrong before it communicates, all of them find; only the first says it.

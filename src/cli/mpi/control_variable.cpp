@@ -21,10 +21,9 @@ public:
             int scope = 0;
             int describe = 0;
             MPI_Datatype type = MPI_DATATYPE_NULL;
-            MPI_T_enum values = MPI_T_ENUM_NULL;
             int n = 0;
-            if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values, nullptr, &describe, &bind, &scope) ==
-                    MPI_SUCCESS &&
+            if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values_, nullptr, &describe, &bind,
+                                    &scope) == MPI_SUCCESS &&
                 name == found)
                 MPI_T_cvar_handle_alloc(i, nullptr, &handle_, &n);
         }
@@ -41,9 +40,27 @@ public:
         if (!found() || MPI_T_cvar_read(handle_, value) != MPI_SUCCESS) return {};
         return value[0];
     }
+    /// The values that have names; none if it is not of that kind.
+    std::vector<native_algorithm> values() const {
+        std::vector<native_algorithm> all;
+        int count = 0;
+        char unused[1];
+        int length = 0;
+        if (!found() || values_ == MPI_T_ENUM_NULL ||
+            MPI_T_enum_get_info(values_, &count, unused, &length) != MPI_SUCCESS)
+            return all;
+        for (int i = 0; i < count; ++i) {
+            char name[256];
+            length = sizeof name;
+            int value = 0;
+            if (MPI_T_enum_get_item(values_, i, &value, name, &length) == MPI_SUCCESS) all.push_back({value, name});
+        }
+        return all;
+    }
     bool write(int value) const { return found() && MPI_T_cvar_write(handle_, &value) == MPI_SUCCESS; }
 
 private:
+    MPI_T_enum values_ = MPI_T_ENUM_NULL;
     MPI_T_cvar_handle handle_ = MPI_T_CVAR_HANDLE_NULL;
 };
 
@@ -58,9 +75,17 @@ void set_control_variable(const std::string& name, int value) {
         throw rubato::error(fmt::format("cannot set {} to {}", name, value), "MPI_T refused", way_out);
 }
 
+bool algorithms_can_be_forced() { return control_variable("coll_tuned_use_dynamic_rules").value_or(0) != 0; }
+
+std::vector<native_algorithm> native_algorithms(const std::string& collective) {
+    std::vector<native_algorithm> all = handle(fmt::format("coll_tuned_{}_algorithm", collective)).values();
+    std::erase_if(all, [](const native_algorithm& a) { return a.number == 0; });  // "ignore"
+    return all;
+}
+
 MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::optional<int> segment) {
-    // Without this Open MPI takes the setting and does not look at it.
-    if (control_variable("coll_tuned_use_dynamic_rules").value_or(0) == 0)
+    // Else Open MPI takes the setting and does not look at it.
+    if (!algorithms_can_be_forced())
         throw rubato::error("Open MPI's algorithms cannot be chosen", "coll_tuned_use_dynamic_rules is not set",
                             way_out);
     const std::string name = fmt::format("coll_tuned_{}_algorithm", collective);

@@ -1,0 +1,254 @@
+// rubato bench: native collectives and Rubato's side by side, under any arrival pattern.
+#include "campaign.hpp"
+#include "command.hpp"
+#include "conditions.hpp"
+#include "rubato/arrival.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+#include <csignal>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::vector<std::string> contests{};
+    std::vector<std::string> bytes{"1MiB"};
+    std::vector<std::string> patterns{};
+    std::vector<std::string> segments{"auto"};
+    std::string datatype = "double";
+    std::string op = "sum";
+    std::int32_t root = 0;
+    std::int32_t warmups = 1;
+    std::int32_t screenings = 0;
+    std::int32_t keep = 3;
+    std::int32_t repetitions = 20;
+    std::string budget = "0";
+    std::int32_t seed = 1;
+    std::string start = "window";
+    std::string delay = "sleep";
+    std::string tolerance = "1ms";
+    std::string prediction = "perfect";
+    bool announced = false;
+    std::string model_text{};
+    std::string output{};
+    bool resume = false;
+    bool timelines = false;
+};
+
+template <class T>
+T one_of(const std::string& text, std::string_view what, std::string_view first, T a, std::string_view second, T b) {
+    if (text == first) return a;
+    if (text == second) return b;
+    throw error(fmt::format("unknown {} '{}'", what, text), fmt::format("there are {} and {}", first, second),
+                "use one of them");
+}
+
+timed_calls::settings calls_of(const options& o) {
+    timed_calls::settings s;
+    using enum timed_calls::start_by;
+    using enum timed_calls::delay_by;
+    s.start = one_of(o.start, "start", "window", window, "barrier", barrier);
+    s.delay = one_of(o.delay, "delay", "sleep", sleep, "spin", spin);
+    s.tolerance = parse_time(o.tolerance);
+    s.prediction = o.prediction;
+    s.announced = o.announced;
+    return s;
+}
+
+campaign_settings campaign_of(const options& o, int ranks) {
+    campaign_settings s;
+    for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
+    for (const std::string& b : o.bytes) s.bytes.push_back(parse_bytes(b));
+    s.patterns = o.patterns;
+    if (s.patterns.empty()) s.patterns = {"balanced"};
+    for (const std::string& p : s.patterns) parse_arrivals(p, ranks);  // throws if it is none
+    s.segments.clear();
+    for (const std::string& text : o.segments) s.segments.push_back(parse_segmentation(text));
+    s.datatype = o.datatype;
+    s.op = o.op;
+    s.root = o.root;
+    s.warmups = o.warmups;
+    s.screenings = o.screenings;
+    s.keep = o.keep;
+    s.repetitions = o.repetitions;
+    s.seconds = std::chrono::duration<double>(parse_time(o.budget)).count();
+    s.timelines = o.timelines;
+    s.seed = static_cast<std::uint64_t>(o.seed);
+    return s;
+}
+
+/// Without a model, what the link was measured to do.
+model model_of(const options& o, const link& l) {
+    if (!o.model_text.empty()) return parse_model(o.model_text);
+    return {hockney{static_cast<double>(std::max<time_ns::rep>(1, l.latency.count())), l.ns_per_byte, 0}};
+}
+
+char interrupted_message[512];
+std::size_t interrupted_length = 0;
+
+void interrupted(int) {
+    if (write(STDERR_FILENO, interrupted_message, interrupted_length) < 0) _exit(1);
+    _exit(130);
+}
+
+/// Every sample is in the file as soon as it is there, so all that is left is to say so.
+void keep_on_interrupt(const std::string& file) {
+    const std::string text = file.empty() ? "rubato: interrupted; with --output FILE, what was measured is kept\n"
+                                          : fmt::format(
+                                                "rubato: interrupted; what was measured is in '{}'; "
+                                                "--resume goes on, 'rubato report' shows it\n",
+                                                file);
+    interrupted_length = text.copy(interrupted_message, sizeof interrupted_message);
+    std::signal(SIGINT, interrupted);
+    std::signal(SIGTERM, interrupted);
+}
+
+/// What rank 0 finds wrong before it communicates, all must learn.
+void all_or_none(const std::string& trouble, int me) {
+    int bad = trouble.empty() ? 0 : 1;
+    MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (bad == 0) return;
+    if (me == 0) throw error(trouble);
+    throw error("rank 0 cannot begin");
+}
+
+/// Line by line on a terminal, and then only if it takes long.
+class progress_line {
+public:
+    explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
+    ~progress_line() {
+        if (shown_) fmt::print(stderr, "\r\033[K");
+    }
+    void say(const std::string& text) {
+        using namespace std::chrono_literals;
+        if (!wanted_ || own_time() - begin_ < 2s) return;
+        shown_ = true;
+        fmt::print(stderr, "\r\033[K{}", text);
+    }
+
+private:
+    bool wanted_;
+    bool shown_ = false;
+    time_ns begin_ = own_time();
+};
+
+void measure(const options& o, int me, int ranks) {
+    timed_calls::settings how = calls_of(o);
+    campaign_settings s = campaign_of(o, ranks);
+    if (!o.model_text.empty()) parse_model(o.model_text);
+    std::vector<results::measured_case> done;
+    std::optional<results::recorder> recorder;
+    std::string trouble;
+    try {
+        if (o.resume)
+            for (const results::run& r : results::read(std::vector{o.output}))
+                for (const results::measured_case& c : r.cases)
+                    if (c.done) done.push_back(c);
+        if (me == 0)
+            recorder.emplace(o.output,
+                             o.resume ? results::recorder::existing::append : results::recorder::existing::refuse);
+    } catch (const error& e) {
+        trouble = e.what();
+    }
+    all_or_none(trouble, me);
+
+    timed_calls calls(how);
+    results::conditions c = conditions_here();
+    c.seed = s.seed;
+    c.start = o.start;
+    c.delay = o.delay;
+    c.tolerance = how.tolerance;
+    c.prediction = o.prediction;
+    c.link = s.speed = calls.measure_link();
+    s.network = model_of(o, c.link);
+    c.model = to_string(s.network);
+    c.clock_error = calls.clock_error();
+    if (recorder) recorder->add(c);
+    if (me == 0) keep_on_interrupt(o.output);
+    progress_line shown(me == 0);
+    campaign(std::move(s), calls, recorder ? &*recorder : nullptr, std::move(done)).run([&](const std::string& text) {
+        shown.say(text);
+    });
+}
+
+int run(const options& o) {
+    int level = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int me = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int status = 0;
+    try {
+        measure(o, me, ranks);
+    } catch (const error& e) {
+        if (me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
+        status = 2;
+    }
+    MPI_T_finalize();
+    MPI_Finalize();
+    return status;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& command, int& status) {
+    auto o = std::make_shared<options>();
+    CLI::App& sub = *command.add_subcommand("bench", "measure collectives under arrival patterns, native and rubato's");
+    sub.add_option("contests", o->contests, "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all")
+        ->required();
+    sub.add_option("--bytes", o->bytes, "sizes of the vector, or of the wider buffer in all (default 1MiB)")
+        ->delimiter(',');
+    sub.add_option("--pattern,--arrivals", o->patterns, "when ranks arrive (default balanced); may be given again");
+    sub.add_option("--segments", o->segments, "how vectors are cut, each is tried: 8KiB, 16 (pieces), auto (default)")
+        ->delimiter(',');
+    sub.add_option("--datatype", o->datatype, "int8, int16, int, int64, unsigned, float or double (default)");
+    sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
+    add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
+    add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "per case (default 20)");
+    add_integer(sub, "--warmup", o->warmups, "number of warm-ups", 0, 1 << 20,
+                "first calls of each size, kept apart (default 1)");
+    add_integer(sub, "--screen", o->screenings, "number of screening repetitions", 0, 1 << 20,
+                "first so many repetitions with all, then measure the best (default 0: measure all)");
+    add_integer(sub, "--keep", o->keep, "number of contestants to keep", 1, 1 << 20,
+                "after screening, of rubato's and of the native ones (default 3)");
+    sub.add_option("--budget", o->budget, "begin no repetition of a case after this time, as 30s (default: no limit)");
+    add_integer(sub, "--seed", o->seed, "seed", 0, INT32_MAX, "for the order (default 1)");
+    sub.add_option("--start", o->start, "window: at an agreed time (default); barrier: after two barriers");
+    sub.add_option("--delay", o->delay, "late ranks sleep (default) or spin");
+    sub.add_option("--tolerance", o->tolerance,
+                   "with a window, a call to which a rank comes later than planned by more is repeated (default 1ms)");
+    sub.add_option(
+        "--prediction", o->prediction,
+        "what algorithms know of arrivals: perfect (default), or a predictor such as average:window=5, which "
+        "lives through the repetitions");
+    sub.add_flag("--announced", o->announced,
+                 "early forms begin when another rank's announcement comes, not when their own rank names them");
+    sub.add_option("--model", o->model_text,
+                   "for segments and plans in rounds (default: what the link is measured to do)");
+    sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
+    sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
+    sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
+    sub.footer(
+        "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random "
+        "order, and\n"
+        "every result is checked. With Open MPI, 'native:NAME' is one of its own algorithms; it needs\n"
+        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all that cut vectors.\n\n"
+        "Examples:\n"
+        "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --pattern "
+        "single:rank=7,delay=5ms\n"
+        "  mpirun -n 8 rubato bench gather --pattern balanced --pattern uniform:max=10ms,seed=1 -o gather.jsonl\n"
+        "  mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl\n"
+        "  rubato report reduce.jsonl -o reduce.html");
+    sub.callback([o, &status] {
+        if (o->resume && o->output.empty())
+            throw error("--resume without a file", "it goes on with a file", "name it by --output");
+        status = run(*o);
+    });
+}
+
+}  // namespace rubato::cli

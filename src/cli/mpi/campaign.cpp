@@ -1,0 +1,154 @@
+#include "campaign.hpp"
+
+#include "rubato/arrival.hpp"
+#include "rubato/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace rubato::cli {
+namespace {
+
+constexpr int most_spoilt = 20;  // in a row
+
+/// The same on every machine, unlike std::shuffle.
+template <class T>
+void shuffle(std::vector<T>& v, std::mt19937_64& random) {
+    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
+}
+
+}  // namespace
+
+campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
+                   std::vector<results::measured_case> done)
+    : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &me_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+}
+
+void campaign::run(const std::function<void(const std::string&)>& say) {
+    struct entry {
+        const contest* who;
+        results::measured_case what;
+    };
+    std::vector<entry> all;
+    for (const contest& c : how_.contests)
+        for (const std::int64_t bytes : how_.bytes)
+            for (const std::string& pattern : how_.patterns) {
+                const collective_traits& t = traits(c.what);
+                entry e{&c,
+                        {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern, how_.datatype,
+                         t.reduces ? how_.op : "", t.rooted ? how_.root : 0}};
+                if (std::ranges::none_of(done_, [&e](const auto& d) { return results::same(d, e.what); }))
+                    all.push_back(e);
+            }
+    for (const entry& e : all) {
+        say(fmt::format("case {} of {}: {} {}, {}", e.what.number + 1, all.size(), e.what.collective,
+                        format_bytes(e.what.bytes), e.what.pattern));
+        run_case(*e.who, e.what);
+    }
+}
+
+void campaign::run_case(const contest& c, const results::measured_case& what) {
+    calls_.synchronise();
+    calls_.forget();
+    seen_.clear();
+    const time_ns error = calls_.clock_error();
+    experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
+    std::vector<contestant> who = contestants_of(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
+    if (write_ != nullptr) {
+        write_->add_clock(error);
+        write_->add(what);
+        for (contestant& k : who) {
+            k.known.in_case = what.number;
+            write_->add(k.known);
+        }
+    }
+    series warm{what, who, data, results::stage::warmup};
+    const bool cold = !warm_ || warm_->collective != what.collective || warm_->bytes != what.bytes;
+    for (std::int32_t i = 0; i < how_.warmups && cold; ++i) repeat(warm, i);
+    warm_ = what;
+
+    series screen{what, who, data, results::stage::screen};
+    for (std::int32_t i = 0; i < how_.screenings; ++i) {
+        repeat(screen, i);
+        drop_hopeless(screen.who);
+    }
+    series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
+    const time_ns begin = own_time();
+    for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(begin); ++i) repeat(measure, i);
+    if (how_.timelines) draw(measure);
+    if (write_ != nullptr) write_->add_done(what.number);
+}
+
+/// All contestants once, under the same arrivals.
+void campaign::repeat(series& s, std::int32_t number) {
+    shuffle(s.who, random_);
+    for (const contestant& c : s.who) call(s, c, number);
+}
+
+void campaign::call(const series& s, const contestant& c, std::int32_t number) {
+    const std::vector<time_ns> arrivals = parse_arrivals(s.what.pattern, ranks_, number);
+    for (int spoilt = 0;; ++spoilt) {
+        if (spoilt == most_spoilt)
+            throw error("ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
+                        "wait until it is quiet, allow more by --tolerance, or use --start barrier");
+        timed_calls::outcome o = calls_.run(c, s.data, arrivals);
+        if (!o.wrong.empty())
+            throw error(fmt::format("{} gives a wrong result", c.known.name), o.wrong,
+                        "this is an error in it; please report it with the command");
+        results::sample& seen = o.seen;
+        seen.in_case = s.what.number;
+        seen.repetition = number;
+        seen.stage = s.stage;
+        seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.what.bytes, how_.speed);
+        if (write_ != nullptr) write_->add(seen);
+        if (seen.late) continue;
+        if (s.stage == results::stage::screen)
+            seen_[seen.name].push_back(static_cast<double>(run_time(seen.arrivals, seen.exits).count()));
+        return;
+    }
+}
+
+/// The times of steps, in a call that does not count: noting them costs.
+void campaign::draw(const series& s) {
+    for (const contestant& c : s.who) {
+        if (c.use == nullptr) continue;
+        timed_calls::outcome o = calls_.run(c, s.data, parse_arrivals(s.what.pattern, ranks_), true);
+        if (write_ != nullptr)
+            write_->add(results::timeline{s.what.number, c.known.name, o.seen.arrivals, o.seen.exits, o.steps});
+    }
+}
+
+/// Who takes more than twice as long as the quickest is not screened again; the library's own choice always is.
+void campaign::drop_hopeless(std::vector<contestant>& who) const {
+    double quickest = std::numeric_limits<double>::max();
+    for (const contestant& c : who) quickest = std::min(quickest, median(seen_.at(c.known.name)));
+    std::erase_if(who, [&](const contestant& c) {
+        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest;
+    });
+}
+
+/// Of those that were screened: the quickest of Rubato's, the quickest native ones, and the library's own choice.
+std::vector<contestant> campaign::best(const std::vector<contestant>& all) const {
+    std::vector<contestant> order = all;
+    std::ranges::stable_sort(order, {}, [this](const contestant& c) { return median(seen_.at(c.known.name)); });
+    std::int32_t ours = 0;
+    std::int32_t native = 0;
+    std::erase_if(order, [&](const contestant& c) {
+        if (c.is_native_default()) return false;
+        return ++(c.use != nullptr ? ours : native) > how_.keep;
+    });
+    return order;
+}
+
+bool campaign::time_is_up(time_ns since) const {
+    if (how_.seconds <= 0) return false;
+    int up = std::chrono::duration<double>(own_time() - since).count() > how_.seconds ? 1 : 0;
+    MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return up != 0;
+}
+
+}  // namespace rubato::cli

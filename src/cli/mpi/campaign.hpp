@@ -1,0 +1,68 @@
+// What 'rubato bench' does: cases one after the other; in each, all contestants in every repetition, in random order.
+#pragma once
+
+#include "timed_calls.hpp"
+
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace rubato::cli {
+
+struct campaign_settings {
+    std::vector<contest> contests{};
+    std::vector<std::int64_t> bytes{};
+    std::vector<std::string> patterns{};
+    std::vector<segmentation> segments{segmentation{}};
+    std::string datatype = "double";
+    std::string op = "sum";
+    std::int32_t root = 0;
+    std::int32_t warmups = 1;     ///< before the first pattern of a size
+    std::int32_t screenings = 0;  ///< repetitions with all, before the best are measured
+    std::int32_t keep = 3;        ///< so many of Rubato's and of the native ones are, after screening
+    std::int32_t repetitions = 20;
+    double seconds = 0;      ///< begin no repetition later, in each case; 0: no limit
+    bool timelines = false;  ///< one call more of each of Rubato's, with the times of steps
+    std::uint64_t seed = 1;
+    model network{};
+    link speed{};  ///< for bounds
+};
+
+class campaign {
+public:
+    /// `write`: on rank 0, elsewhere null. `done`: cases to leave out, the same on all ranks.
+    campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
+             std::vector<results::measured_case> done);
+
+    /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
+    void run(const std::function<void(const std::string&)>& say);
+
+private:
+    /// What repetitions of one kind have in common.
+    struct series {
+        const results::measured_case& what;
+        std::vector<contestant> who;
+        experiment& data;
+        results::stage stage;
+    };
+
+    void run_case(const contest& c, const results::measured_case& what);
+    void repeat(series& s, std::int32_t number);
+    void call(const series& s, const contestant& c, std::int32_t number);
+    void draw(const series& s);
+    void drop_hopeless(std::vector<contestant>& who) const;
+    std::vector<contestant> best(const std::vector<contestant>& all) const;
+    bool time_is_up(time_ns since) const;
+
+    campaign_settings how_;
+    timed_calls& calls_;
+    results::recorder* write_;
+    std::vector<results::measured_case> done_{};
+    int me_ = 0;
+    int ranks_ = 1;
+    std::optional<results::measured_case> warm_{};       // whose connections are open and pages there
+    std::map<std::string, std::vector<double>> seen_{};  // run times of the current case, by contestant
+    std::mt19937_64 random_;                             // equal on all ranks
+};
+
+}  // namespace rubato::cli

@@ -1,0 +1,152 @@
+// rubato loggp: the parameters of the network between two ranks, as a model that simulations read.
+#include "command.hpp"
+#include "loggp_report.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::string ranks = "0,1";
+    std::string max_bytes = "1MiB";
+    std::int32_t seconds = 10;
+    std::string file{};
+    bool json = false;
+};
+
+measure_settings settings_of(const options& o, int ranks) {
+    if (ranks < 2)
+        throw error("there is nothing to measure", "a network is between two ranks or more",
+                    "start it with 'mpirun -n 2 rubato loggp'");
+    const std::vector<std::int32_t> pair = parse_list(o.ranks, "rank", 0, ranks - 1);
+    if (pair.size() != 2 || pair[0] == pair[1])
+        throw error(fmt::format("cannot measure between ranks '{}'", o.ranks), "it takes two different ones",
+                    "write them as --ranks 0,1");
+    measure_settings s{pair[0], pair[1], parse_bytes(o.max_bytes), std::chrono::seconds(o.seconds)};
+    if (s.max_bytes < 1 << 10 || s.max_bytes > 1 << 30)
+        throw error(fmt::format("cannot measure messages up to {}", o.max_bytes),
+                    "fewer than 1 KiB show no rate, and more than 1 GiB do not fit", "use --max-bytes 1MiB");
+    return s;
+}
+
+/// Before minutes are spent on what could not be written then. What is there stays as it is.
+void check_writable(const std::string& file) {
+    const bool there = std::filesystem::exists(file);
+    std::FILE* out = std::fopen(file.c_str(), "a");
+    if (out == nullptr)
+        throw error(fmt::format("cannot write '{}'", file), std::strerror(errno), "write to another place");
+    std::fclose(out);
+    if (!there) std::filesystem::remove(file);
+}
+
+/// Only rank 0 writes, so only it looks.
+void check_everywhere(const options& o, int me) {
+    std::string problem;
+    try {
+        if (me == 0 && !o.file.empty()) check_writable(o.file);
+    } catch (const error& e) {
+        problem = e.what();
+    }
+    int wrong = problem.empty() ? 0 : 1;
+    MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (wrong != 0) throw error(problem);
+}
+
+void send_text(const std::string& text, int to) {
+    MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, 0, MPI_COMM_WORLD);
+}
+
+/// Asleep until it is sent, so that those who measure are not disturbed.
+std::string receive_text(int from) {
+    MPI_Status status{};
+    for (int there = 0; there == 0;) {
+        MPI_Iprobe(from, 0, MPI_COMM_WORLD, &there, &status);
+        if (there == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    int length = 0;
+    MPI_Get_count(&status, MPI_CHAR, &length);
+    std::string text(static_cast<std::size_t>(length), ' ');
+    MPI_Recv(text.data(), length, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return text;
+}
+
+/// The client knows, rank 0 prints and writes, the others wait until all is done.
+void measure(const options& o, const measure_settings& how, int me, int ranks) {
+    std::array<std::string, 2> texts;  // to be printed, to be written
+    if (const std::optional<measured_network> measured = measure_network(MPI_COMM_WORLD, how)) {
+        const loggp_report report(*measured, how);
+        texts = {o.json ? report.json() : report.table(), report.model_file()};
+        for (int r = 0; r < ranks; ++r)
+            for (const std::string& t : texts)
+                if (r != me) send_text(r == 0 ? t : "", r);
+    } else {
+        for (std::string& t : texts) t = receive_text(how.client);
+    }
+    if (me != 0) return;
+    if (!o.file.empty()) write_out(texts[1], o.file);
+    if (!o.json)
+        texts[0] +=
+            o.file.empty() ? "\n" + texts[1] : fmt::format("written to {}: use --model file:{}\n", o.file, o.file);
+    write_out(texts[0]);
+}
+
+int run(const options& o) {
+    MPI_Init(nullptr, nullptr);
+    int me = 0;
+    int ranks = 1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    bool together = true;  // what is found wrong is found by all
+    int status = 0;
+    try {
+        const measure_settings how = settings_of(o, ranks);
+        check_everywhere(o, me);
+        together = false;
+        measure(o, how, me, ranks);
+    } catch (const std::exception& e) {
+        if (me == 0 || !together) fmt::print(stderr, "rubato: {}\n", e.what());
+        status = 2;
+        if (!together) MPI_Abort(MPI_COMM_WORLD, status);
+    }
+    MPI_Finalize();
+    return status;
+}
+
+}  // namespace
+
+void add_loggp(CLI::App& command, int& status) {
+    auto o = std::make_shared<options>();
+    CLI::App& sub = *command.add_subcommand("loggp", "measure the network between two ranks, as a cost model");
+    sub.add_option("--ranks", o->ranks, "between which ranks, by the first one's clock (default 0,1)")
+        ->type_name("A,B");
+    sub.add_option("--max-bytes", o->max_bytes, "the largest message (default 1MiB)")->type_name("SIZE");
+    add_integer(sub, "--seconds", o->seconds, "number of seconds", 1, 3600, "about how long it may take (default 10)");
+    sub.add_option("-o,--output", o->file, "write the model to a file, for --model file:NAME")->type_name("FILE");
+    sub.add_flag("--json", o->json, "one JSON object, with all message sizes");
+    sub.footer(
+        "Start it with mpirun, on two hosts, or on as many as you like: other ranks sleep, after three and more have\n"
+        "measured f, the number of small messages that go out before the gap counts.\n"
+        "L, o, g and G come from round trips PRTT(n,d,s) of n <= 16 messages (Hoefler 2008, II.2.4); where one line "
+        "does\n"
+        "not fit all sizes, ranges of sizes have their own o, g and G. The model takes g and G of the range that "
+        "holds\n"
+        "4 KiB to 64 KiB, which segments of collectives have. Spread: of measured times, from the 10 % quantile, "
+        "which\n"
+        "is the value, to the median; of fitted ones, the standard error.\n"
+        "The file has two models: file:NAME is LogGP, file:NAME,hockney the linear one (alpha, beta, gamma).\n\n"
+        "Examples:\n"
+        "  mpirun -n 2 rubato loggp\n"
+        "  mpirun -n 2 --host a,b rubato loggp -o cluster.model\n"
+        "  rubato sim reduce --ranks 16 --bytes 1MiB --model file:cluster.model\n"
+        "  mpirun -n 16 rubato loggp --ranks 0,15 --max-bytes 4MiB --seconds 30 --json");
+    sub.callback([o, &status] { status = run(*o); });
+}
+
+}  // namespace rubato::cli

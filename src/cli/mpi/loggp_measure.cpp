@@ -1,0 +1,250 @@
+#include "loggp_measure.hpp"
+
+#include "measured_link.hpp"
+#include "rubato/clock.hpp"
+#include "rubato/mpi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace rubato::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Shares of the time that there is.
+constexpr int share_of_fan = 20;  // 1/20
+constexpr int share_of_warm_up = 20;
+constexpr int share_of_large = 10;  // each way
+constexpr int warm_ups = 5;
+constexpr int most_repetitions = 300;
+constexpr int most_in_fan = 32;  // ranks, beside the client
+
+std::vector<std::int64_t> message_sizes(std::int64_t most) {
+    std::vector<std::int64_t> sizes{1, 8, 32};
+    for (std::int64_t s = 128; s <= most; s *= 2)
+        for (const std::int64_t bytes : {s, s * 3 / 2})
+            if (bytes <= most) sizes.push_back(bytes);
+    return sizes;
+}
+
+/// One size. The fastest of what was measured tells what it costs: a disturbed repetition must not use up its time.
+struct sweep_entry {
+    round_trips times{};
+    bool spaced = true;
+    double single = std::numeric_limits<double>::infinity();
+    time_ns fastest = time_ns::max();  // a repetition in all
+};
+
+/// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few would not tell it from
+/// noise. If it was only disturbed, a later one shows that, and bursts begin anew.
+void fit_in(sweep_entry& e, time_ns share) {
+    const int before = e.times.messages;
+    struct way {
+        int messages;
+        bool spaced;
+    };
+    for (const way w : {way{16, true}, {8, true}, {16, false}, {8, false}, {4, false}, {2, false}}) {
+        e.times.messages = w.messages;
+        e.spaced = w.spaced;
+        const double trips = 1 + (w.messages + 1) / 2. + (w.spaced ? 2 * w.messages : 0);
+        if (e.single * trips * 3 < static_cast<double>(share.count())) break;
+    }
+    if (e.times.messages == before) return;
+    e.times.burst.clear();
+    e.times.spaced.clear();
+}
+
+void measure_once(link_client& link, sweep_entry& e, time_ns share) {
+    round_trips& t = e.times;
+    const time_ns begin = own_time();
+    const double single = link.round_trip(1, {}, t.bytes);
+    e.single = std::min(e.single, single);
+    fit_in(e, share);
+    const double burst = link.round_trip(t.messages, {}, t.bytes);
+    t.single.push_back(single);
+    t.burst.push_back(burst);
+    if (e.spaced) {
+        const double gap = (burst - single) / (t.messages - 1);
+        const time_ns delay(static_cast<time_ns::rep>(std::max(single, gap)));
+        t.spaced.push_back(link.round_trip(t.messages, delay, t.bytes));
+    }
+    e.fastest = std::min(e.fastest, own_time() - begin);
+}
+
+/// All sizes in turn, again and again: what disturbs for a while disturbs all of them a little, none of them much.
+std::vector<round_trips> sweep(link_client& link, std::int64_t max_bytes, time_ns budget) {
+    const time_ns begin = own_time();
+    std::vector<sweep_entry> entries;
+    for (const std::int64_t bytes : message_sizes(max_bytes)) entries.push_back({{bytes}});
+    for (int i = 0; i < warm_ups; ++i)
+        for (sweep_entry& e : entries)
+            if (own_time() - begin < budget / share_of_warm_up)
+                e.single = std::min(e.single, link.round_trip(1, {}, e.times.bytes));
+    const time_ns share = budget / static_cast<time_ns::rep>(entries.size());
+    for (bool more = true; more;) {
+        more = false;
+        for (sweep_entry& e : entries) {
+            const auto done = static_cast<time_ns::rep>(e.times.single.size());
+            const bool enough =
+                done == most_repetitions || own_time() - begin > budget || e.fastest > share / (done + 1);
+            if (done > 0 && enough) continue;
+            measure_once(link, e, share);
+            more = true;
+        }
+    }
+    std::vector<round_trips> all;
+    all.reserve(entries.size());
+    for (sweep_entry& e : entries) all.push_back(std::move(e.times));
+    return all;
+}
+
+/// The smallest message whose send waits for its receive, to the byte.
+std::optional<std::int64_t> find_rendezvous(link_client& link, const std::vector<round_trips>& sizes) {
+    const auto waits = [&](std::int64_t bytes) {
+        const auto as_large = std::ranges::lower_bound(sizes, bytes, {}, &round_trips::bytes);
+        const double transfer = low_quantile(as_large->single).value / 2;
+        return link.send_waits(bytes, 5ms + 3 * time_ns(static_cast<time_ns::rep>(transfer)));
+    };
+    std::int64_t goes = 0;
+    for (const round_trips& size : sizes) {
+        if (!waits(size.bytes)) {
+            goes = size.bytes;
+            continue;
+        }
+        std::int64_t stays = size.bytes;
+        while (stays - goes > 1) {
+            const std::int64_t middle = goes + (stays - goes) / 2;
+            (waits(middle) ? stays : goes) = middle;
+        }
+        return stays;
+    }
+    return std::nullopt;
+}
+
+/// As the engine combines what it has received, in segments of usual size.
+estimate measure_combine() {
+    constexpr int count = 64 << 7;  // 64 KiB
+    constexpr int unused = 10;
+    std::vector<double> left(count, 1e-9), into(count, 1.), times;
+    for (int i = 0; i < 200 + unused; ++i) {
+        const time_ns begin = own_time();
+        MPI_Reduce_local(left.data(), into.data(), count, MPI_DOUBLE, MPI_SUM);
+        if (i >= unused) times.push_back(static_cast<double>((own_time() - begin).count()));
+    }
+    const estimate all = low_quantile(std::move(times));
+    constexpr double bytes = count * sizeof(double);
+    return {all.value / bytes, all.spread / bytes};
+}
+
+/// 1:n n:1 (II.2.3): RTT(P) for every P up to the number of peers.
+class fan_out {
+public:
+    fan_out(MPI_Comm world, const measure_settings& how) : world_(world), client_(how.client) {
+        int ranks = 0;
+        MPI_Comm_size(world, &ranks);
+        peers_.push_back(how.server);
+        for (int r = 0; r < ranks && peers_.size() < most_in_fan; ++r)
+            if (r != how.client && r != how.server) peers_.push_back(r);
+    }
+    std::size_t size() const { return peers_.size(); }
+    bool has(int rank) const { return std::ranges::find(peers_, rank) != peers_.end(); }
+
+    std::vector<double> measure(time_ns budget) {
+        std::vector<std::vector<double>> times(peers_.size());
+        for (std::size_t n = peers_.size(); n > 0; --n) round_trip(n, again);  // connects
+        const time_ns end = own_time() + budget;
+        while (times[0].size() < 5 || (std::ssize(times[0]) < most_repetitions && own_time() < end))
+            for (std::size_t n = 1; n <= peers_.size(); ++n) times[n - 1].push_back(round_trip(n, again));
+        round_trip(peers_.size(), last);
+        std::vector<double> result;
+        result.reserve(times.size());
+        for (std::vector<double>& t : times) result.push_back(low_quantile(std::move(t)).value);
+        return result;
+    }
+    void serve() const {
+        for (char word = again; word != last;) {
+            MPI_Recv(&word, 1, MPI_CHAR, client_, 0, world_, MPI_STATUS_IGNORE);
+            MPI_Send(&word, 1, MPI_CHAR, client_, 0, world_);
+        }
+    }
+
+private:
+    static constexpr char again = 1;
+    static constexpr char last = 0;
+
+    double round_trip(std::size_t n, char word) {
+        std::vector<char> answers(n);
+        requests_.resize(2 * n);
+        const time_ns begin = own_time();
+        for (std::size_t i = 0; i < n; ++i) MPI_Irecv(&answers[i], 1, MPI_CHAR, peers_[i], 0, world_, &requests_[i]);
+        for (std::size_t i = 0; i < n; ++i) MPI_Isend(&word, 1, MPI_CHAR, peers_[i], 0, world_, &requests_[n + i]);
+        MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE);
+        return static_cast<double>((own_time() - begin).count());
+    }
+
+    MPI_Comm world_;
+    int client_;
+    std::vector<int> peers_{};
+    std::vector<MPI_Request> requests_{};
+};
+
+double per_second(time_ns of_large_message) {
+    return static_cast<double>(large_message) / std::chrono::duration<double>(of_large_message).count();
+}
+
+std::array<std::string, 2> hosts(MPI_Comm pair) {
+    std::array<std::array<char, MPI_MAX_PROCESSOR_NAME>, 2> names{};
+    std::array<char, MPI_MAX_PROCESSOR_NAME> mine{};
+    int length = 0;
+    MPI_Get_processor_name(mine.data(), &length);
+    MPI_Allgather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, pair);
+    return {names[0].data(), names[1].data()};
+}
+
+}  // namespace
+
+std::optional<measured_network> measure_network(MPI_Comm world, const measure_settings& how) {
+    int me = 0;
+    MPI_Comm_rank(world, &me);
+    const bool is_client = me == how.client;
+    const bool takes_part = is_client || me == how.server;
+    MPI_Comm pair = MPI_COMM_NULL;
+    MPI_Comm_split(world, takes_part ? 0 : MPI_UNDEFINED, is_client ? 0 : 1, &pair);
+
+    // First what needs the others, so that they may sleep.
+    measured_network result;
+    fan_out fan(world, how);
+    if (fan.size() > 1 && is_client) result.fan = fan.measure(how.budget / share_of_fan);
+    if (fan.size() > 1 && fan.has(me)) fan.serve();
+    if (!takes_part) return std::nullopt;
+
+    if (is_client) {
+        link_client link(pair, how.max_bytes);
+        result.sizes = sweep(link, how.max_bytes, how.budget * 7 / 10);
+        result.rendezvous = find_rendezvous(link, result.sizes);
+        link.stop();
+        result.combine = measure_combine();
+    } else {
+        serve_link(pair, how.max_bytes);
+    }
+    const auto [client_host, server_host] = hosts(pair);
+    result.client_host = client_host;
+    result.server_host = server_host;
+    {
+        mpi::settings quiet;
+        quiet.background = false;
+        mpi::communicator common(pair, quiet);
+        result.goodput_there = per_second(time_large_message(pair, common.clock(), true, how.budget / share_of_large));
+        result.goodput_back = per_second(time_large_message(pair, common.clock(), false, how.budget / share_of_large));
+        std::int64_t error = common.clock().error_bound().count();
+        MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair);
+        result.clock_error = time_ns(error);
+    }
+    MPI_Comm_free(&pair);
+    if (!is_client) return std::nullopt;
+    return result;
+}
+
+}  // namespace rubato::cli

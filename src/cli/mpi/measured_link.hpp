@@ -1,0 +1,38 @@
+// The two ends of a link that is measured. MPI's own error handler ends the program if a call fails.
+#pragma once
+
+#include "rubato/clock.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace rubato::cli {
+
+/// Rank 0 of a communicator of two. The server does what it is told, and is ready when the clock starts.
+class link_client {
+public:
+    link_client(MPI_Comm pair, std::int64_t max_bytes);
+
+    /// PRTT(messages, delay, bytes) less the delays, in nanoseconds.
+    double round_trip(int messages, time_ns delay, std::int64_t bytes);
+    /// Whether a send ends only when it is received. The receiver lets `patience` pass, longer than any transfer.
+    bool send_waits(std::int64_t bytes, time_ns patience);
+    /// The server returns.
+    void stop();
+
+private:
+    MPI_Comm pair_;
+    std::vector<std::byte> out_, in_;
+};
+
+/// Rank 1: until it is stopped.
+void serve_link(MPI_Comm pair, std::int64_t max_bytes);
+
+constexpr int large_message = 4 << 20;
+/// Both ranks: the quickest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
+/// `budget`.
+time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
+
+}  // namespace rubato::cli

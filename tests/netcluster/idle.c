@@ -1,0 +1,78 @@
+// The idle shim (tools/netcluster-idle.c), preloaded, with an hour as its longest wait: what must not wait would hang.
+#define _GNU_SOURCE
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+static int ends[2];
+static atomic_int written;
+
+static void expect(int holds, const char* what) {
+    if (holds) return;
+    fprintf(stderr, "idle: %s\n", what);
+    exit(1);
+}
+
+static int look(void) {
+    struct pollfd p = {ends[0], POLLIN, 0};
+    return poll(&p, 1, 0);
+}
+
+static void* background(void* unused) {
+    pthread_setname_np(pthread_self(), "rubato");
+    expect(look() == 0, "nothing is written yet");
+    sched_yield();
+    return unused;
+}
+
+static void* writer(void* unused) {
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    written = 1;
+    expect(write(ends[1], "", 1) == 1, "the pipe takes a byte");
+    return unused;
+}
+
+static void wakes_when_written(void (*find_nothing)(void)) {
+    pthread_t thread;
+    char byte;
+    written = 0;
+    find_nothing();
+    pthread_create(&thread, NULL, writer, NULL);
+    sched_yield();
+    expect(written, "who found nothing waits until there is something");
+    pthread_join(thread, NULL);
+    expect(look() == 1, "the byte is there");
+    expect(read(ends[0], &byte, 1) == 1, "the byte can be read");
+    sched_yield();  // the last look found something: does not wait
+}
+
+static void with_poll(void) { expect(look() == 0, "the pipe is empty"); }
+
+static void with_epoll(void) {
+    static int epoll;
+    struct epoll_event event = {.events = EPOLLIN};
+    if (!epoll) {
+        epoll = epoll_create1(0);
+        expect(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) == 0, "the pipe can be watched");
+    }
+    expect(epoll_wait(epoll, &event, 1, 0) == 0, "the pipe is empty");
+}
+
+int main(void) {
+    expect(pipe(ends) == 0, "a pipe can be made");
+    sched_yield();  // has not looked: does not wait
+    pthread_t thread;
+    pthread_create(&thread, NULL, background, NULL);
+    pthread_join(thread, NULL);
+    pthread_setname_np(pthread_self(), "rubato");  // as the main thread of the command
+    wakes_when_written(with_poll);
+    wakes_when_written(with_epoll);
+    puts("idle ranks sleep until something comes");
+    return 0;
+}

@@ -1,0 +1,80 @@
+// Lets idle ranks sleep. Preloaded by tools/netcluster run into every rank.
+//
+// A rank of Open MPI that waits for a message looks at its sockets again and again. On a real cluster that costs nobody
+// anything; here many ranks share a few cores, and those that wait would take the time of those that work. With
+// mpi_yield_when_idle Open MPI calls sched_yield whenever it has looked and found nothing. So when a look found
+// nothing, sched_yield here waits on the same descriptors, until one of them has something or for NETCLUSTER_IDLE_US at
+// most (default 1000): not everything a rank waits for comes through a socket.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { most_descriptors = 1024 };
+
+// What a thread last looked at; no descriptors if it found something, or has waited since.
+static _Thread_local struct pollfd looked_at[most_descriptors];
+static _Thread_local nfds_t descriptors;
+
+static int (*real_poll)(struct pollfd*, nfds_t, int);
+static int (*real_epoll_wait)(int, struct epoll_event*, int, int);
+static struct timespec longest;
+
+static void prepare(void) {
+    *(void**)&real_poll = dlsym(RTLD_NEXT, "poll");
+    *(void**)&real_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
+    const char* setting = getenv("NETCLUSTER_IDLE_US");
+    const long us = setting ? atol(setting) : 1000;
+    longest = (struct timespec){us / 1000000, us % 1000000 * 1000};
+}
+
+int poll(struct pollfd* list, nfds_t length, int timeout) {
+    if (!real_poll) prepare();
+    const int found = real_poll(list, length, timeout);
+    descriptors = 0;
+    if (timeout == 0 && found == 0 && length <= most_descriptors) {
+        memcpy(looked_at, list, length * sizeof *list);
+        descriptors = length;
+    }
+    return found;
+}
+
+int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout) {
+    if (!real_epoll_wait) prepare();
+    const int found = real_epoll_wait(epoll, events, most, timeout);
+    descriptors = 0;
+    if (timeout == 0 && found == 0) {
+        looked_at[0] = (struct pollfd){epoll, POLLIN, 0};
+        descriptors = 1;
+    }
+    return found;
+}
+
+// Rubato's background thread sleeps by itself, and would be late if it slept here too. It is known by its name, which
+// the main thread of a program called rubato has as well.
+static int may_sleep(void) {
+    static _Thread_local enum { unknown, yes, no } answer;
+    if (answer == unknown) {
+        char name[16] = "";
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        answer = gettid() != getpid() && strcmp(name, "rubato") == 0 ? no : yes;
+    }
+    return answer == yes;
+}
+
+int sched_yield(void) {
+    if (descriptors == 0 || !may_sleep()) return (int)syscall(SYS_sched_yield);
+    const int before = errno;
+    ppoll(looked_at, descriptors, &longest, NULL);
+    descriptors = 0;
+    errno = before;
+    return 0;
+}
