@@ -111,7 +111,7 @@ function line_chart({title, subtitle, series, x, y, width = 860, height = 330}) 
         const bottom = sorted.map(p => at(p, p.low)).reverse();
         if (sorted.length > 1)
             group.append(
-                svg('path', {d: `M${[...top, ...bottom].join('L')}z`, fill: s.colour, opacity: 0.13}), svg('path', {
+                svg('path', {d: `M${[...top, ...bottom].join('L')}z`, fill: s.colour, opacity: 0.09}), svg('path', {
                     d: `M${sorted.map(p => at(p, p.value)).join('L')}`,
                     fill: 'none',
                     stroke: s.colour,

@@ -204,7 +204,11 @@ analysis group(std::vector<results::run> runs) {
         }
         if (const auto found = overlaps.find(&c); found != overlaps.end()) add_overlaps(c, found->second);
     }
-    std::erase_if(a.cases, [](const measured_case& c) { return c.entries.empty() && c.overlaps.empty(); });
+    // A run that was interrupted has named a case and no more.
+    std::erase_if(a.cases, [](const measured_case& c) {
+        const auto silent = [](const entry& e) { return e.calls.empty() && e.late == 0 && !e.first_call; };
+        return std::ranges::all_of(c.entries, silent) && c.overlaps.empty();
+    });
     if (a.cases.empty())
         throw error("nothing to report", "no file holds a sample", "let 'rubato bench' measure to its end");
     std::ranges::sort(a.cases, {}, [](const measured_case& c) {

@@ -45,7 +45,7 @@ std::string browser() {
 }
 
 /// Ten calls of everyone, with times that follow from who, how large and when.
-void add_samples(writer& out, std::int32_t number, std::int64_t bytes, std::string_view pattern) {
+void add_samples(recorder& out, std::int32_t number, std::int64_t bytes, std::string_view pattern) {
     const time_ns delay = pattern == "balanced" ? 0ms : pattern.ends_with("1ms") ? 1ms : 2ms;
     for (std::int32_t repetition = 0; repetition < 10; ++repetition) {
         for (std::size_t who = 0; who < contestants.size(); ++who) {
@@ -137,7 +137,7 @@ protected:
     static inline json computed_;
 
 private:
-    static void write_measurements(writer& out) {
+    static void write_measurements(recorder& out) {
         conditions c;
         c.command = "rubato bench reduce";
         c.hosts = {"a", "a", "b", "b", "b"};
