@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <array>
 #include <cmath>
 
@@ -89,22 +91,26 @@ std::string arrivals_text(const measured_case& c) {
 }
 
 std::vector<std::string> winner_row(const measured_case& c) {
-    std::vector<std::string> row{format_bytes(c.bytes), arrivals_text(c)};
     const entry* ours = c.reference(report::best_rubato);
     const entry* theirs = c.reference(report::best_native);
     const entry* plain = c.reference(report::native_default);
-    if (ours != nullptr)
-        row.insert(row.end(), {short_name(c, ours->name), interval_text(ours->run_time), bound_text(*ours)});
-    else
-        row.insert(row.end(), {"-", "-", "-"});
-    row.push_back(theirs != nullptr ? theirs->name : "-");
-    row.push_back(theirs != nullptr ? time_text(theirs->run_time.value) : "-");
-    row.push_back(plain != nullptr ? time_text(plain->run_time.value) : "-");
     const comparison* is = ours != nullptr ? compared(*ours) : nullptr;
-    row.push_back(is != nullptr ? ratio_text(is->ratio) : "-");
-    row.emplace_back(is != nullptr ? verdict(*is) : "-");
-    row.push_back(ours != nullptr ? fmt::format("{}", fmt::join(ours->remarks, ", ")) : "");
-    return row;
+    const auto of = [](const entry* e, auto text) { return e != nullptr ? text(*e) : std::string("-"); };
+    const auto run = [](const entry& e) { return time_text(e.run_time.value); };
+    const auto tail = [](const entry& e) { return time_text(e.tail); };
+    return {format_bytes(c.bytes),
+            arrivals_text(c),
+            of(ours, [&c](const entry& e) { return short_name(c, e.name); }),
+            of(ours, run),
+            of(ours, tail),
+            of(ours, bound_text),
+            of(theirs, [](const entry& e) { return e.name.substr(e.name.find(':') + 1); }),
+            of(theirs, run),
+            of(theirs, tail),
+            of(plain, run),
+            is != nullptr ? ratio_text(is->ratio) : "-",
+            is != nullptr ? std::string(verdict(*is)) : "-",
+            of(ours, [](const entry& e) { return fmt::format("{}", fmt::join(e.remarks, ", ")); })};
 }
 
 std::vector<std::string> contestant_row(const measured_case& c, const entry& e) {
@@ -133,13 +139,19 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 std::string overlap_text(const measured_case& c) {
     if (c.overlaps.empty()) return {};
     std::vector<std::vector<std::string>> rows{
-        {"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "HIDDEN", "IN CALLS", "CPU OVERHEAD", "SAMPLES"}};
-    for (const report::overlap_entry& o : c.overlaps)
-        rows.push_back({short_name(c, o.name), o.method, fmt::format("{}", o.tests), time_text(o.total),
-                        time_text(o.computation), o.hidden ? percent(*o.hidden) : "-", time_text(o.in_calls),
-                        time_text(o.overhead), fmt::format("{}", o.samples)});
-    return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes),
-                       align(rows, {false, false, true, true, true, true, true, true, true}));
+        {"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE", "HIDDEN", "IN CALLS", "FREED", "CPU"}};
+    bool threads = false;
+    for (const results::overlap_summary& o : c.overlaps) {
+        const bool computes = o.computation > 0;
+        threads |= o.method == "thread";
+        rows.push_back({short_name(c, o.name), o.method, computes ? std::to_string(o.tests) : "-", time_text(o.total),
+                        computes ? time_text(o.computation) : "-", time_text(o.visible),
+                        computes ? percent(o.hidden) : "-", time_text(o.in_calls), computes ? percent(o.freed) : "-",
+                        time_text(o.overhead)});
+    }
+    return fmt::format("\noverlap: {}, {}\n\n{}{}", heading(c), format_bytes(c.bytes),
+                       align(rows, {false, false, true, true, true, true, true, true, true, true}),
+                       threads ? "" : "(no second thread: the MPI library does not let several threads call it)\n");
 }
 
 std::string model_text(const report::analysis& a) {
@@ -161,15 +173,17 @@ std::string model_text(const report::analysis& a) {
 std::string winners_text(const report::analysis& a) {
     std::string out;
     for (auto at = a.cases.begin(); at != a.cases.end();) {
-        std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "BEST RUBATO", "RUN TIME [95 %]", "/BOUND",
-                                                    "BEST NATIVE", "RUN TIME", "DEFAULT", "RATIO [95 %]", "RUBATO IS",
-                                                    "REMARKS"}};
+        std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "BEST RUBATO", "RUN TIME", "TAIL", "/BOUND",
+                                                    "BEST NATIVE", "RUN TIME", "TAIL", "DEFAULT", "RATIO [95 %]",
+                                                    "RUBATO IS", "REMARKS"}};
         const measured_case& first = *at;
         for (; at != a.cases.end() && at->in == first.in; ++at)
-            if (!at->entries.empty()) rows.push_back(winner_row(*at));
+            if (std::ranges::any_of(at->entries, [](const entry& e) { return !e.calls.empty(); }))
+                rows.push_back(winner_row(*at));
         if (rows.size() == 1) continue;
-        out += fmt::format("\n{}\n\n{}", heading(first),
-                           align(rows, {true, false, false, false, true, false, true, true, false, false, false}));
+        out += fmt::format(
+            "\n{}\n\n{}", heading(first),
+            align(rows, {true, false, false, true, true, true, false, true, true, true, false, false, false}));
     }
     return out;
 }

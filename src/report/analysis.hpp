@@ -2,7 +2,7 @@
 // is statistical is computed here, so that the terminal and the page show the same numbers.
 #pragma once
 
-#include "results.hpp"
+#include "overlap_summary.hpp"
 #include "rubato/model.hpp"
 #include "rubato/statistics.hpp"
 
@@ -86,19 +86,6 @@ struct entry {
     const call& typical() const;
 };
 
-/// Non-blocking calls of one kind in one case; medians in nanoseconds.
-struct overlap_entry {
-    std::string name{};
-    std::string method{};
-    std::int32_t tests = 0;
-    std::size_t samples = 0;
-    double total = 0;
-    double computation = 0;
-    double in_calls = 0;             ///< begin, test and end
-    double overhead = 0;             ///< CPU time that the computation lost
-    std::optional<double> hidden{};  ///< share of the blocking call's time that is not seen
-};
-
 /// Against what contestants are compared. The first and the last are different contestants in different cases.
 inline constexpr std::string_view best_native = "best native";
 inline constexpr std::string_view native_default = "native";
@@ -111,7 +98,7 @@ struct measured_case {
     pattern_place place{};
     std::size_t hosts = 0;
     std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
-    std::vector<overlap_entry> overlaps{};
+    std::vector<results::overlap_summary> overlaps{};  ///< of non-blocking calls
     std::vector<const results::timeline*> timelines{};
 
     const entry* find(std::string_view name) const;

@@ -28,7 +28,7 @@ call measures_of(const results::sample& s, std::size_t run, std::int32_t root) {
     for (std::size_t r = 0; r < s.exits.size(); ++r) c.elapsed += ns(s.exits[r] - s.arrivals[r]);
     c.elapsed /= static_cast<double>(s.exits.size());
     c.root_exit = ns(s.exits[static_cast<std::size_t>(root)] - begin);
-    c.to_bound = s.bound > time_ns{} ? c.run_time / ns(s.bound) : 0;
+    c.to_bound = s.bound > begin ? c.run_time / ns(s.bound - begin) : 0;
     c.imbalance = ns(absolute_imbalance(s.arrivals));
     return c;
 }
@@ -119,34 +119,6 @@ void add_samples(const run_reader& reader, const results::run& r, std::vector<me
     }
 }
 
-void add_overlaps(measured_case& c, const std::vector<const results::overlap*>& lines) {
-    std::map<std::tuple<std::string, std::string, std::int32_t>, std::vector<const results::overlap*>> groups;
-    for (const results::overlap* o : lines) groups[{o->name, o->method, o->tests}].push_back(o);
-    std::map<std::string, double> blocking;
-    for (const auto& [key, members] : groups) {
-        const auto median_of = [&same = members](auto value) {
-            std::vector<double> values;
-            values.reserve(same.size());
-            for (const results::overlap* o : same) values.push_back(ns(value(*o)));
-            return median(values);
-        };
-        overlap_entry e;
-        std::tie(e.name, e.method, e.tests) = key;
-        e.samples = members.size();
-        e.total = median_of([](const results::overlap& o) { return o.total; });
-        e.computation = median_of([](const results::overlap& o) { return o.computation; });
-        e.in_calls = median_of([](const results::overlap& o) { return o.initiation + o.testing + o.waiting; });
-        e.overhead = median_of([](const results::overlap& o) { return o.overhead; });
-        if (e.method == "blocking") blocking[e.name] = e.total - e.computation;
-        c.overlaps.push_back(std::move(e));
-    }
-    for (overlap_entry& e : c.overlaps) {
-        const auto alone = blocking.find(e.name);
-        if (e.method != "blocking" && alone != blocking.end() && alone->second > 0)
-            e.hidden = 1 - (e.total - e.computation) / alone->second;
-    }
-}
-
 }  // namespace
 
 pattern_place place_of(const std::string& pattern) {
@@ -178,7 +150,7 @@ analysis group(std::vector<results::run> runs) {
     std::vector<run_reader> readers;
     for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, a.cases);
     std::map<std::pair<const measured_case*, std::string>, collected> rest;
-    std::map<measured_case*, std::vector<const results::overlap*>> overlaps;
+    std::map<measured_case*, std::vector<results::overlap>> overlaps;
     for (const run_reader& reader : readers) {
         const results::run& r = a.runs[reader.index()];
         for (const results::contestant& c : r.contestants) {
@@ -189,7 +161,7 @@ analysis group(std::vector<results::run> runs) {
         }
         add_samples(reader, r, a.cases, rest);
         for (const results::timeline& t : r.timelines) reader.at(a.cases, t.in_case).timelines.push_back(&t);
-        for (const results::overlap& o : r.overlaps) overlaps[&reader.at(a.cases, o.in_case)].push_back(&o);
+        for (const results::overlap& o : r.overlaps) overlaps[&reader.at(a.cases, o.in_case)].push_back(o);
     }
     for (measured_case& c : a.cases) {
         for (entry& e : c.entries) {
@@ -202,7 +174,8 @@ analysis group(std::vector<results::run> runs) {
             for (const auto& [run, time] : more.first_of_run) first.push_back(time);
             if (!first.empty()) e.first_call = median(first);
         }
-        if (const auto found = overlaps.find(&c); found != overlaps.end()) add_overlaps(c, found->second);
+        if (const auto found = overlaps.find(&c); found != overlaps.end())
+            c.overlaps = results::summarise(found->second);
     }
     // A run that was interrupted has named a case and no more.
     std::erase_if(a.cases, [](const measured_case& c) {

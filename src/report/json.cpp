@@ -93,10 +93,11 @@ json as_json(const results::timeline& t) {
             {"steps", std::move(ranks)}};
 }
 
-json as_json(const overlap_entry& o) {
-    return {{"name", o.name},         {"method", o.method},     {"tests", o.tests},
-            {"samples", o.samples},   {"total", o.total},       {"computation", o.computation},
-            {"in_calls", o.in_calls}, {"overhead", o.overhead}, {"hidden", or_null(o.hidden)}};
+json as_json(const results::overlap_summary& o) {
+    return {{"name", o.name},     {"method", o.method},    {"tests", o.tests},
+            {"total", o.total},   {"samples", o.samples},  {"computation", o.computation},
+            {"hidden", o.hidden}, {"visible", o.visible},  {"in_calls", o.in_calls},
+            {"freed", o.freed},   {"overhead", o.overhead}};
 }
 
 json name_of(const entry* e) { return e != nullptr ? json(e->name) : json(); }
@@ -123,7 +124,7 @@ json as_json(const measured_case& c) {
     for (const entry& e : c.entries) out["contestants"].push_back(as_json(e));
     for (const results::timeline* t : c.timelines)
         if (!t->arrivals.empty()) out["timelines"].push_back(as_json(*t));
-    for (const overlap_entry& o : c.overlaps) out["overlaps"].push_back(as_json(o));
+    for (const results::overlap_summary& o : c.overlaps) out["overlaps"].push_back(as_json(o));
     return out;
 }
 

@@ -144,13 +144,14 @@ private:
 };
 
 void print(const options& o, const results::run& measured) {
-    if (measured.samples.empty())  // of a run that was resumed
+    if (measured.samples.empty() && measured.overlaps.empty())  // of a run that was resumed
         return write_out(fmt::format("all of it is in '{}' already\n", o.output));
     report::analysis a = report::group({measured});
     for (report::measured_case& c : a.cases) report::evaluate(c, a.references());
     report::relate(a);
     if (o.json) return write_out(report::as_json(a).dump(2) + '\n');
-    write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
+    const std::string calls = o.overlap ? "" : o.screenings > 0 ? winners_text(a) : contestants_text(a);
+    write_out(fmt::format("{}\n{}{}", report::summary(a), calls, extras_text(a)));
 }
 
 bool overlaps(const results::run& r, const results::measured_case& c) {
@@ -201,8 +202,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     else
         campaign(std::move(s), calls, write, std::move(done)).run(say);
     shown.clear();
-    if (o.overlap && recorder) write_out(overlap_table(recorder->recorded()));
-    if (!o.overlap && recorder) print(o, recorder->recorded());
+    if (recorder) print(o, recorder->recorded());
 }
 
 int run(const options& o) {
