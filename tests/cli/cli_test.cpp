@@ -764,5 +764,62 @@ TEST_F(predict_command, errors) {
     bad(fmt::format("predict {} --lag 1 --predictor average:window=x", path("short")), "'x' is not a window");
 }
 
+class report_command : public command {
+protected:
+    report_command() {
+        write("measured.jsonl",
+              R"({"kind":"run","hosts":["a","b"],"started":"2024-05-01"}
+{"kind":"case","number":1,"collective":"bcast","bytes":4096,"pattern":"balanced","datatype":"byte"}
+{"kind":"contestant","in_case":1,"name":"bcast/binomial","id":"bcast/binomial"}
+{"kind":"contestant","in_case":1,"name":"native"}
+)");
+        std::ofstream out(path("measured.jsonl"), std::ios::app);
+        for (int i = 0; i < 12; ++i)
+            out << fmt::format(
+                R"({{"kind":"sample","in_case":1,"name":"bcast/binomial","repetition":{0},"arrivals":[0,0],)"
+                R"("exits":[{1},2],"bound":50}}
+{{"kind":"sample","in_case":1,"name":"native","repetition":{0},"arrivals":[0,0],"exits":[{2},2]}}
+)",
+                i, 100 + i % 3, 200 + i % 3);
+    }
+    std::string file() const { return path("measured.jsonl"); }
+};
+
+TEST_F(report_command, tells_who_wins) {
+    const std::string text = good("report " + file());
+    EXPECT_TRUE(text.starts_with("2 ranks on 2 hosts: 1 case of bcast, measured 2024-05-01\n")) << text;
+    EXPECT_NE(text.find("bcast of byte, root 0; 2 ranks on 2 hosts"), std::string::npos) << text;
+    EXPECT_NE(text.find("4 KiB  balanced  binomial"), std::string::npos) << text;
+    EXPECT_NE(text.find("101.0 ns [100.0, 102.0]"), std::string::npos) << text;
+    EXPECT_NE(text.find("faster"), std::string::npos) << text;
+    const std::string all = good("report --all --reference bcast/binomial " + file());
+    EXPECT_NE(all.find("faster (p < 0.001)"), std::string::npos) << all;
+    const json c = good_json("report --json --model curie " + file()).at("cases").at(0);
+    EXPECT_EQ(c.at("best_rubato"), "bcast/binomial");
+    EXPECT_EQ(c.at("contestants").at(0).at("to_bound"), 101. / 50);
+    EXPECT_TRUE(c.at("contestants").at(0).contains("model"));
+}
+
+TEST_F(report_command, writes_files) {
+    good(fmt::format("report {} -o {} --csv {} --repro {}", file(), path("page.html"), path("x.csv"), path("x.txt")));
+    EXPECT_TRUE(slurp(path("page.html")).starts_with("<!DOCTYPE html>"));
+    const std::string csv = slurp(path("x.csv"));
+    EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 2 * 12 * 2);
+    EXPECT_NE(slurp(path("x.txt")).find("msize_bytes"), std::string::npos);
+}
+
+TEST_F(report_command, errors) {
+    bad("report", "FILES is required");
+    bad("report " + path("missing.jsonl"), "No such file");
+    write("other.txt", "hello\n");
+    bad("report " + path("other.txt"), "other.txt:1");
+    bad("report " + file() + " -o " + path("nowhere/page.html"), "cannot write");
+    bad("report " + file() + " --csv /dev/full", "cannot write");
+    bad("report " + file() + " --reference bcast/chain", "there are bcast/binomial, native");
+    bad("report " + file() + " --model curly", "curly");
+    bad(fmt::format("report {} -o {}", file(), file()), "the measurements would be lost");
+    good("report " + file());
+}
+
 }  // namespace
 }  // namespace rubato

@@ -2,10 +2,13 @@
 #include "campaign.hpp"
 #include "command.hpp"
 #include "conditions.hpp"
+#include "output.hpp"
 #include "overlap.hpp"
+#include "report_text.hpp"
 #include "rubato/arrival.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <unistd.h>
 #include <csignal>
@@ -39,6 +42,7 @@ struct options {
     bool timelines = false;
     bool overlap = false;
     std::string tests = "0,1,4,16,64";
+    bool json = false;
 };
 
 template <class T>
@@ -143,6 +147,17 @@ bool overlaps(const results::run& r, const results::measured_case& c) {
     return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
 }
 
+void print(const options& o, const results::run& measured) {
+    if (measured.samples.empty() && measured.overlaps.empty())  // of a run that was resumed
+        return write_out(fmt::format("all of it is in '{}' already\n", o.output));
+    report::analysis a = report::group({measured});
+    for (report::measured_case& c : a.cases) report::evaluate(c, a.references());
+    report::relate(a);
+    if (o.json) return write_out(report::as_json(a).dump(2) + '\n');
+    if (o.overlap) return write_out(report::summary(a) + extras_text(a));
+    write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
+}
+
 /// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
 void measure(const options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how = calls_of(o);
@@ -187,7 +202,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     else
         campaign(std::move(s), calls, write, std::move(done)).run(say);
     shown.clear();
-    if (o.overlap && recorder) write_out(overlap_table(recorder->recorded()));
+    if (recorder) print(o, recorder->recorded());
 }
 
 int run(const options& o) {
@@ -254,6 +269,7 @@ void add_bench(CLI::App& command, int& status) {
     sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
     sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
     sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
+    sub.add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
     CLI::Option* const overlap = sub.add_flag(
         "--overlap", o->overlap, "how much of a non-blocking call is hidden behind computation, and what it costs");
     sub.add_option("--tests", o->tests,

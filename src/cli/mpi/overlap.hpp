@@ -51,7 +51,4 @@ private:
     std::uint64_t number_ = 0;  // of the call, and in its data
 };
 
-/// For people.
-std::string overlap_table(const results::run& r);
-
 }  // namespace rubato::cli

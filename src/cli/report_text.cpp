@@ -1,0 +1,198 @@
+#include "report_text.hpp"
+
+#include "command.hpp"
+#include "rubato/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace rubato::cli {
+namespace {
+
+using report::entry;
+using report::measured_case;
+
+constexpr double significant = 0.05;
+
+struct unit {
+    const char* name;
+    double ns;
+};
+
+unit unit_for(double ns) {
+    if (std::abs(ns) < 1e3) return {"ns", 1};
+    if (std::abs(ns) < 1e6) return {"us", 1e3};
+    if (std::abs(ns) < 1e9) return {"ms", 1e6};
+    return {"s", 1e9};
+}
+
+/// Four digits: 1.234, 12.34, 123.4
+std::string digits(double value) {
+    const double size = std::abs(value);
+    return fmt::format("{:.{}f}", value, size < 10 ? 3 : size < 100 ? 2 : 1);
+}
+
+std::string time_text(double ns) {
+    if (ns == 0) return "0";
+    const unit u = unit_for(ns);
+    return fmt::format("{} {}", digits(ns / u.ns), u.name);
+}
+
+std::string time_text(const std::optional<double>& ns) { return ns ? time_text(*ns) : "-"; }
+
+std::string interval_text(const estimate& e) {
+    const unit u = unit_for(e.value);
+    return fmt::format("{} {} [{}, {}]", digits(e.value / u.ns), u.name, digits(e.low / u.ns), digits(e.high / u.ns));
+}
+
+std::string ratio_text(const estimate& e) { return fmt::format("{:.3f} [{:.3f}, {:.3f}]", e.value, e.low, e.high); }
+
+/// Said in words: what is not significant is no difference that was shown.
+std::string_view verdict(const comparison& c) {
+    if (c.p > significant) return "not significant";
+    return c.ratio.value < 1 ? "faster" : "slower";
+}
+
+std::string verdict_with_p(const comparison& c) {
+    return fmt::format("{} (p {})", verdict(c), c.p < 0.001 ? std::string("< 0.001") : fmt::format("{:.3f}", c.p));
+}
+
+std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
+
+/// With the best native one, if it was.
+const comparison* compared(const entry& e) {
+    const auto found = e.to_reference.find(std::string(report::best_native));
+    return found == e.to_reference.end() ? nullptr : &found->second.is;
+}
+
+/// Without the collective, which the heading says.
+std::string short_name(const measured_case& c, const std::string& name) {
+    const std::string prefix = c.in.collective + '/';
+    return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+std::string heading(const measured_case& c) {
+    std::string what = c.in.collective;
+    const collective_traits& t = traits(parse_collective(c.in.collective));
+    if (!c.in.datatype.empty()) what += fmt::format(" of {}", c.in.datatype);
+    if (t.reduces && !c.in.op.empty()) what += fmt::format(", {}", c.in.op);
+    if (t.rooted) what += fmt::format(", root {}", c.in.root);
+    return fmt::format("{}; {} rank{} on {} host{}", what, c.in.ranks, c.in.ranks == 1 ? "" : "s", c.hosts,
+                       c.hosts == 1 ? "" : "s");
+}
+
+std::string arrivals_text(const measured_case& c) {
+    constexpr std::size_t longest = 36;
+    return c.pattern.size() <= longest ? c.pattern : c.pattern.substr(0, longest - 3) + "...";
+}
+
+std::vector<std::string> winner_row(const measured_case& c) {
+    std::vector<std::string> row{format_bytes(c.bytes), arrivals_text(c)};
+    const entry* ours = c.reference(report::best_rubato);
+    const entry* theirs = c.reference(report::best_native);
+    const entry* plain = c.reference(report::native_default);
+    if (ours != nullptr)
+        row.insert(row.end(), {short_name(c, ours->name), interval_text(ours->run_time), bound_text(*ours)});
+    else
+        row.insert(row.end(), {"-", "-", "-"});
+    row.push_back(theirs != nullptr ? theirs->name : "-");
+    row.push_back(theirs != nullptr ? time_text(theirs->run_time.value) : "-");
+    row.push_back(plain != nullptr ? time_text(plain->run_time.value) : "-");
+    const comparison* is = ours != nullptr ? compared(*ours) : nullptr;
+    row.push_back(is != nullptr ? ratio_text(is->ratio) : "-");
+    row.emplace_back(is != nullptr ? verdict(*is) : "-");
+    row.push_back(ours != nullptr ? fmt::format("{}", fmt::join(ours->remarks, ", ")) : "");
+    return row;
+}
+
+std::vector<std::string> contestant_row(const measured_case& c, const entry& e) {
+    const std::string name = short_name(c, e.name);
+    if (e.calls.empty())
+        return {name, "-", "-", "-", "-", "-", time_text(e.first_call), "0", fmt::format("{}", e.late), "-", "-", ""};
+    const comparison* is = compared(e);
+    std::string remarks = fmt::format("{}", fmt::join(e.remarks, ", "));
+    if (e.screened_only) remarks = remarks.empty() ? "screened only" : "screened only, " + remarks;
+    return {name,
+            interval_text(e.run_time),
+            time_text(e.tail),
+            time_text(e.elapsed),
+            time_text(e.root_exit),
+            bound_text(e),
+            time_text(e.first_call),
+            fmt::format("{}", e.calls.size()),
+            fmt::format("{}", e.late),
+            is != nullptr ? ratio_text(is->ratio) : "-",
+            is != nullptr ? verdict_with_p(*is) : "-",
+            remarks};
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+std::string overlap_text(const measured_case& c) {
+    if (c.overlaps.empty()) return {};
+    const auto share = [](const std::optional<double>& s) { return s ? percent(*s) : "-"; };
+    std::vector<std::vector<std::string>> rows{{"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE",
+                                                "HIDDEN", "IN CALLS", "FREED", "CPU OVERHEAD", "SAMPLES"}};
+    for (const results::overlap_summary& o : c.overlaps)
+        rows.push_back({short_name(c, o.name), o.method, fmt::format("{}", o.tests), time_text(o.total),
+                        time_text(o.computation), time_text(o.visible), share(o.hidden), time_text(o.in_calls),
+                        share(o.freed), time_text(o.overhead), fmt::format("{}", o.samples)});
+    return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes),
+                       align(rows, {false, false, true, true, true, true, true, true, true, true, true}));
+}
+
+std::string model_text(const report::analysis& a) {
+    const auto summary = report::summarise_model(a);
+    if (!summary) return {};
+    std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "ALGORITHM", "PREDICTED", "MEASURED", "ERROR"}};
+    for (const measured_case& c : a.cases)
+        for (const entry& e : c.entries)
+            if (e.model)
+                rows.push_back({format_bytes(c.bytes), arrivals_text(c), e.name, time_text(e.model->predicted),
+                                time_text(e.run_time.value), fmt::format("{:+.1f} %", 100 * e.model->error)});
+    return fmt::format("\nmodel {}: median error {}, worst {}, of {} predictions\n\n{}", a.model,
+                       percent(summary->median), percent(summary->worst), summary->rows,
+                       align(rows, {true, false, false, true, true, true}));
+}
+
+}  // namespace
+
+std::string winners_text(const report::analysis& a) {
+    std::string out;
+    for (auto at = a.cases.begin(); at != a.cases.end();) {
+        std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "BEST RUBATO", "RUN TIME [95 %]", "/BOUND",
+                                                    "BEST NATIVE", "RUN TIME", "DEFAULT", "RATIO [95 %]", "RUBATO IS",
+                                                    "REMARKS"}};
+        const measured_case& first = *at;
+        for (; at != a.cases.end() && at->in == first.in; ++at)
+            if (!at->entries.empty()) rows.push_back(winner_row(*at));
+        if (rows.size() == 1) continue;
+        out += fmt::format("\n{}\n\n{}", heading(first),
+                           align(rows, {true, false, false, false, true, false, true, true, false, false, false}));
+    }
+    return out;
+}
+
+std::string contestants_text(const report::analysis& a) {
+    std::string out;
+    for (const measured_case& c : a.cases) {
+        std::vector<std::vector<std::string>> rows{{"CONTESTANT", "RUN TIME [95 %]", "TAIL", "ELAPSED", "ROOT",
+                                                    "/BOUND", "FIRST CALL", "SAMPLES", "LATE", "/BEST NATIVE [95 %]",
+                                                    "IS", "REMARKS"}};
+        for (const entry& e : c.entries) rows.push_back(contestant_row(c, e));
+        if (rows.size() == 1) continue;
+        out += fmt::format("\n{}, {}, arrivals {}\n\n{}", heading(c), format_bytes(c.bytes), c.pattern,
+                           align(rows, {false, false, true, true, true, true, true, true, true, false, false, false}));
+    }
+    return out;
+}
+
+std::string extras_text(const report::analysis& a) {
+    std::string out;
+    for (const measured_case& c : a.cases) out += overlap_text(c);
+    return out + model_text(a);
+}
+
+}  // namespace rubato::cli

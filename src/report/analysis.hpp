@@ -1,0 +1,139 @@
+// What result files say: samples grouped into cases, the measures of every contestant, and how they compare. All that
+// is statistical is computed here, so that the terminal and the page show the same numbers.
+#pragma once
+
+#include "overlap_summary.hpp"
+#include "rubato/model.hpp"
+#include "rubato/statistics.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::report {
+
+/// Cases that are alike in all but size and arrivals belong in one chart.
+struct setup {
+    std::string collective{};
+    std::string datatype{};
+    std::string op{};
+    std::int32_t root = 0;
+    std::int32_t ranks = 0;
+
+    bool operator==(const setup&) const = default;
+    auto operator<=>(const setup&) const = default;
+};
+
+/// An arrival pattern, and where it lies among those like it: "single:rank=3,delay=5ms" is 5 ms in "single:rank=3".
+struct pattern_place {
+    std::string family{};              ///< the whole pattern, if nothing in it is a delay
+    std::optional<double> delay_ns{};  ///< of balanced arrivals, 0
+};
+pattern_place place_of(const std::string& pattern);
+
+/// One sample that counts, and its measures in nanoseconds.
+struct call {
+    const results::sample* from = nullptr;
+    std::size_t run = 0;   ///< in which run
+    double run_time = 0;   ///< first arrival to last exit
+    double tail = 0;       ///< last arrival to last exit
+    double elapsed = 0;    ///< arrival to exit, mean over the ranks
+    double root_exit = 0;  ///< first arrival to the root's exit
+    double to_bound = 0;   ///< run time as a multiple of the bound; 0: no bound is known
+    double imbalance = 0;  ///< first to last arrival
+};
+
+struct versus {
+    comparison is{};
+    std::size_t pairs = 0;  ///< 0: compared as two unrelated groups
+};
+
+/// What a cost model says of a contestant.
+struct model_check {
+    double predicted = 0;  ///< median run time, in nanoseconds
+    double error = 0;      ///< of the prediction, as a share of what was measured
+};
+
+/// One contestant in one case. Medians, in nanoseconds, where nothing else is said.
+struct entry {
+    std::string name{};
+    std::string id{};
+    std::uint32_t segments = 1;
+    time_ns round_time{};
+    bool screened_only = false;  ///< its calls are of the screening: it was not worth measuring
+    std::size_t late = 0;        ///< samples that do not count, as a rank missed its planned arrival
+    std::vector<call> calls{};   ///< in the order in which they were measured
+
+    estimate run_time{};
+    double tail = 0;
+    double elapsed = 0;
+    double imbalance = 0;
+    std::optional<double> root_exit{};  ///< of collectives with a root
+    std::optional<double> to_bound{};
+    std::optional<double> first_call{};
+    std::optional<double> prediction_error{};  ///< mean, of those that were planned by predicted arrivals
+    std::optional<double> early_ranks{};       ///< on so many ranks it had begun before they came; mean
+    std::optional<estimate> absorption{};      ///< normalised (Marendic et al. 2016, Definition 3.9)
+    std::vector<std::string_view> remarks{};
+    std::map<std::string, versus> to_reference{};  ///< by the name of the reference
+    std::optional<model_check> model{};
+
+    bool native() const { return id.empty(); }
+    bool measured() const { return !calls.empty() && !screened_only; }
+    /// The call whose run time is the median, or next to it.
+    const call& typical() const;
+};
+
+/// Against what contestants are compared. The first and the last are different contestants in different cases.
+inline constexpr std::string_view best_native = "best native";
+inline constexpr std::string_view native_default = "native";
+inline constexpr std::string_view best_rubato = "best Rubato";
+
+struct measured_case {
+    setup in{};
+    std::int64_t bytes = 0;
+    std::string pattern{};
+    pattern_place place{};
+    std::size_t hosts = 0;
+    std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
+    std::vector<results::overlap_summary> overlaps{};
+    std::vector<const results::timeline*> timelines{};
+
+    const entry* find(std::string_view name) const;
+    /// The contestant that a reference means here, if there is one.
+    const entry* reference(std::string_view role) const;
+};
+
+struct analysis {
+    std::vector<results::run> runs{};  ///< what follows points into it
+    std::vector<measured_case> cases{};
+    std::string reference{};  ///< one more contestant to compare with, by name
+    std::string model{};      ///< as it was given; empty if none
+
+    analysis() = default;
+    analysis(const analysis&) = delete;
+    analysis(analysis&&) = default;
+    analysis& operator=(analysis&&) = default;
+    std::vector<std::string> references() const;
+};
+
+/// Sorts samples into cases; computes no statistics yet. Throws if a file contradicts itself or nothing was measured.
+analysis group(std::vector<results::run> runs);
+/// Medians, intervals, comparisons. Cases are independent of each other.
+void evaluate(measured_case& c, const std::vector<std::string>& references);
+/// What takes two cases: absorption needs the balanced one.
+void relate(analysis& a);
+/// Simulates every contestant of ours with the arrivals that were measured.
+void check_model(measured_case& c, const model& network);
+
+/// Median and worst of the absolute errors of a model, as shares; nothing if nobody was simulated.
+struct model_summary {
+    double median = 0;
+    double worst = 0;
+    std::size_t rows = 0;
+};
+std::optional<model_summary> summarise_model(const analysis& a);
+
+}  // namespace rubato::report

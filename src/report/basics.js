@@ -1,0 +1,73 @@
+// What all of the page is made with: elements, the box that explains, texts of times and sizes.
+'use strict';
+
+// Errors are kept where a test can see them.
+const errors = [];
+function note_error(text) {
+    errors.push(text);
+    document.documentElement.dataset.errors = errors.join('\n');
+}
+document.documentElement.dataset.errors = '';
+window.addEventListener('error', e => note_error(e.message));
+window.addEventListener('unhandledrejection', e => note_error(String(e.reason)));
+
+function element(space, name, attributes, children) {
+    const e = space ? document.createElementNS(space, name) : document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) {
+        if (value === undefined || value === null || value === false) continue;
+        if (key.startsWith('on'))
+            e.addEventListener(key.slice(2), value);
+        else
+            e.setAttribute(key, value);
+    }
+    e.append(...children.flat().filter(c => c !== null && c !== undefined));
+    return e;
+}
+const html = (name, attributes = {}, ...children) => element(null, name, attributes, children);
+const svg = (name, attributes = {}, ...children) => element('http://www.w3.org/2000/svg', name, attributes, children);
+
+// The one box that follows the pointer. Whatever has data-tip is explained in it.
+function show_tips(box) {
+    document.addEventListener('pointermove', e => {
+        const target = e.target.closest ? e.target.closest('[data-tip]') : null;
+        box.classList.toggle('shown', target !== null);
+        if (!target) return;
+        box.textContent = target.dataset.tip;
+        const [w, h] = [box.offsetWidth, box.offsetHeight];
+        box.style.left = `${Math.max(4, Math.min(e.clientX + 14, innerWidth - w - 4))}px`;
+        box.style.top = `${e.clientY + h + 22 > innerHeight ? e.clientY - h - 10 : e.clientY + 16}px`;
+    });
+}
+
+function digits(value) {
+    const size = Math.abs(value);
+    return value.toFixed(size < 10 ? 3 : size < 100 ? 2 : 1);
+}
+function time_unit(ns) {
+    const size = Math.abs(ns);
+    return size < 1e3 ? ['ns', 1] : size < 1e6 ? ['us', 1e3] : size < 1e9 ? ['ms', 1e6] : ['s', 1e9];
+}
+function time_text(ns) {
+    if (ns === 0) return '0';
+    const [name, factor] = time_unit(ns);
+    return `${digits(ns / factor)} ${name}`;
+}
+/// Without needless zeros, for axes.
+function short_time(ns) {
+    if (ns === 0) return '0';
+    const [name, factor] = time_unit(ns);
+    return `${+ (ns / factor).toPrecision(4)} ${name}`;
+}
+function interval_text(e) {
+    const [, factor] = time_unit(e.value);
+    return `[${digits(e.low / factor)}, ${digits(e.high / factor)}]`;
+}
+function bytes_text(bytes) {
+    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    let i = 0;
+    while (bytes >= 1024 && i + 1 < units.length) {
+        bytes /= 1024;
+        ++i;
+    }
+    return `${+ bytes.toPrecision(4)} ${units[i]}`;
+}

@@ -1,0 +1,342 @@
+// Charts as SVG. Everything here draws what it is given and knows nothing of the page's data.
+
+function linear(low, high, from, to) {
+    const span = high - low || 1;
+    const scale = v => from + (v - low) / span * (to - from);
+    const rough = span / 5;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 2.5, 5, 10].map(f => f * power).find(s => s >= rough);
+    scale.ticks = [];
+    for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step)
+        scale.ticks.push(+v.toPrecision(12));
+    return scale;
+}
+function logarithmic(low, high, from, to) {
+    const scale = v => from + (Math.log(v / low) / (Math.log(high / low) || 1)) * (to - from);
+    const ticks = [];
+    for (let p = 10 ** Math.floor(Math.log10(low)); p <= high; p *= 10)
+        for (const f of [1, 2, 5])
+            if (p * f >= low * 0.999 && p * f <= high * 1.001) ticks.push(p * f);
+    if (ticks.length < 3) ticks.splice(0, 2, ...linear(low, high, from, to).ticks);
+    scale.ticks =
+        ticks.length > 8 ? ticks.filter(v => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-6) : ticks;
+    return scale;
+}
+
+/// The marks of significance of Marendic et al. 2016, Fig. 12, at a point.
+const marks = {
+    circle: (x, y, r) => svg('circle', {cx: x, cy: y, r}),
+    diamond: (x, y, r) => svg(
+        'path', {d: `M${x},${y - r * 1.4}l${r * 1.4},${r * 1.4}l${- r * 1.4},${r * 1.4}l${- r * 1.4},${- r * 1.4}z`}),
+    up: (x, y, r) => svg('path', {d: `M${x},${y - r * 1.3}l${r * 1.3},${r * 2.3}h${- r * 2.6}z`}),
+    down: (x, y, r) => svg('path', {d: `M${x},${y + r * 1.3}l${r * 1.3},${- r * 2.3}h${- r * 2.6}z`}),
+};
+const significance = [
+    {below: 0.001, mark: 'circle', text: 'p \u2264 0.001'},
+    {below: 0.01, mark: 'diamond', text: 'p \u2264 0.01'},
+    {below: 0.05, mark: 'up', text: 'p \u2264 0.05'},
+    {below: 1, mark: 'down', text: 'not significant', hollow: true},
+];
+const significance_of = p => significance.find(s => p <= s.below) || significance[3];
+
+function draw_mark(name, x, y, colour, hollow, r = 3.6) {
+    const m = marks[name](x, y, r);
+    m.setAttribute('fill', hollow ? 'var(--paper)' : colour);
+    m.setAttribute('stroke', colour);
+    m.setAttribute('stroke-width', 1.5);
+    return m;
+}
+
+/// Lines with intervals. series: [{name, colour, dashed, points: [{x, value, low, high, tip, mark, hollow}]}];
+/// x: {label, text, log, categories}; y: {label, text, log, zero, at: a line across}.
+function line_chart({title, subtitle, series, x, y, width = 860, height = 330}) {
+    const box = {left: 84, right: width - 14, top: 10, bottom: height - 44};
+    const points = series.flatMap(s => s.points);
+    const figure = html('figure', {class: 'chart'}, html('figcaption', {}, title, html('small', {}, subtitle || '')));
+    if (!points.length) {
+        figure.append(html('p', {class: 'empty'}, 'Nothing to draw for this choice.'));
+        return figure;
+    }
+    const xs = [...new Set(points.map(p => p.x))].sort((a, b) => a - b);
+    const pad = 0.03;
+    const x_scale = x.log ? logarithmic(xs[0] / 1.15, xs[xs.length - 1] * 1.15, box.left, box.right) :
+                            linear(
+                                xs[0] - pad * ((xs[xs.length - 1] - xs[0]) || 1),
+                                xs[xs.length - 1] + pad * ((xs[xs.length - 1] - xs[0]) || 1), box.left, box.right);
+    let low = Math.min(...points.map(p => p.low), ...(y.at !== undefined ? [y.at] : []));
+    let high = Math.max(...points.map(p => p.high), ...(y.at !== undefined ? [y.at] : []));
+    const log = y.log && low > 0;
+    if (log) {
+        low /= 1.12;
+        high *= 1.12;
+    } else {
+        if (y.zero) low = Math.min(0, low);
+        const room = (high - low || Math.abs(high) || 1) * 0.05;
+        if (!(y.zero && low === 0)) low -= room;
+        high += room;
+    }
+    const y_scale = (log ? logarithmic : linear)(low, high, box.bottom, box.top);
+    const drawing =
+        svg('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', 'aria-label': `${title} ${subtitle || ''}`});
+    for (const v of y_scale.ticks)
+        drawing.append(
+            svg('line', {class: 'grid', x1: box.left, x2: box.right, y1: y_scale(v), y2: y_scale(v)}),
+            svg('text', {x: box.left - 8, y: y_scale(v) + 4, 'text-anchor': 'end'}, y.text(v)));
+    let last = -Infinity;
+    for (const v of xs) {
+        const at = x_scale(v);
+        drawing.append(svg('line', {class: 'axis', x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4}));
+        if (at - last < 46) continue;
+        drawing.append(svg('text', {x: at, y: box.bottom + 18, 'text-anchor': 'middle'}, x.text(v)));
+        last = at;
+    }
+    drawing.append(
+        svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom}),
+        svg('text', {x: (box.left + box.right) / 2, y: height - 6, 'text-anchor': 'middle'}, x.label),
+        svg('text', {transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'},
+            y.label));
+    if (y.at !== undefined)
+        drawing.append(
+            svg('line', {class: 'reference', x1: box.left, x2: box.right, y1: y_scale(y.at), y2: y_scale(y.at)}));
+    for (const s of series) {
+        const sorted = [...s.points].sort((a, b) => a.x - b.x);
+        const group = svg('g', {
+            class: 'series',
+            'data-name': s.name,
+            onpointerenter: () => focus_series(drawing, group),
+            onpointerleave: () => focus_series(drawing, null)
+        });
+        const at = (p, v) => `${x_scale(p.x).toFixed(1)},${y_scale(v).toFixed(1)}`;
+        const top = sorted.map(p => at(p, p.high));
+        const bottom = sorted.map(p => at(p, p.low)).reverse();
+        if (sorted.length > 1)
+            group.append(
+                svg('path', {d: `M${[...top, ...bottom].join('L')}z`, fill: s.colour, opacity: 0.13}), svg('path', {
+                    d: `M${sorted.map(p => at(p, p.value)).join('L')}`,
+                    fill: 'none',
+                    stroke: s.colour,
+                    'stroke-width': 1.8,
+                    'stroke-dasharray': s.dashed ? '6 4' : null,
+                    'stroke-linejoin': 'round'
+                }));
+        for (const p of sorted) {
+            const [px, py] = [x_scale(p.x), y_scale(p.value)];
+            group.append(
+                svg('line',
+                    {x1: px, x2: px, y1: y_scale(p.low), y2: y_scale(p.high), stroke: s.colour, 'stroke-width': 1.3}));
+            const mark = draw_mark(p.mark || 'circle', px, py, s.colour, p.hollow);
+            mark.setAttribute('class', 'point');
+            mark.dataset.value = p.value;
+            const target = svg('circle', {cx: px, cy: py, r: 9, fill: 'transparent'});
+            target.dataset.tip = p.tip;
+            group.append(mark, target);
+        }
+        drawing.append(group);
+    }
+    figure.append(drawing);
+    return figure;
+}
+function focus_series(drawing, group) {
+    drawing.classList.toggle('focused', group !== null);
+    for (const s of drawing.querySelectorAll('.series')) s.classList.toggle('focus', s === group);
+}
+function significance_key() {
+    return html(
+        'div', {class: 'key'},
+        ...significance.map(
+            s => html(
+                'span', {}, svg('svg', {width: 14, height: 14}, draw_mark(s.mark, 7, 7, 'var(--soft)', s.hollow)),
+                s.text)));
+}
+
+/// All samples of each row on one scale. rows: [{name, colour, values, value, low, high, tip}]
+function strip_plot({rows, text, label, width = 1180}) {
+    const [left, right, row, top] = [230, width - 30, 24, 6];
+    const bottom = top + rows.length * row;
+    const all = rows.flatMap(r => r.values);
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const far = high > 4 * low && low > 0;
+    const scale = (far ? logarithmic : linear)(
+        far ? low / 1.05 : low - (high - low) * 0.03, far ? high * 1.05 : high + (high - low) * 0.03, left, right);
+    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': label});
+    for (const v of scale.ticks)
+        drawing.append(
+            svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}),
+            svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
+    drawing.append(svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, label));
+    rows.forEach((r, i) => {
+        const y = top + i * row + row / 2;
+        const group = svg('g', {class: 'strip', 'data-name': r.name});
+        group.append(svg('text', {class: 'name', x: left - 12, y: y + 4, 'text-anchor': 'end'}, shorten(r.name, 34)));
+        r.values.forEach((v, k) => {
+            const shift = ((k * 7) % 11 - 5) * 1.2;  // so that equal samples are seen apart
+            group.append(svg('circle', {
+                class: 'sample',
+                cx: scale(v).toFixed(1),
+                cy: (y + shift).toFixed(1),
+                r: 2.3,
+                fill: r.colour,
+                opacity: 0.45
+            }));
+        });
+        group.append(
+            svg('line', {x1: scale(r.low), x2: scale(r.high), y1: y, y2: y, stroke: r.colour, 'stroke-width': 3}),
+            svg('line', {
+                class: 'median',
+                x1: scale(r.value),
+                x2: scale(r.value),
+                y1: y - 8,
+                y2: y + 8,
+                stroke: 'var(--ink)',
+                'stroke-width': 2
+            }));
+        const target =
+            svg('rect', {x: left - 220, y: y - row / 2, width: right - left + 220, height: row, fill: 'transparent'});
+        target.dataset.tip = r.tip;
+        group.append(target);
+        drawing.append(group);
+    });
+    return drawing;
+}
+const shorten = (text, most) => text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
+
+/// Dark to light through colours that differ in lightness, so that all eyes see the order.
+const sequence = [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]];
+function sequential(share) {
+    const at = Math.max(0, Math.min(1, share)) * (sequence.length - 1);
+    const [a, b] = [sequence[Math.floor(at)], sequence[Math.min(sequence.length - 1, Math.floor(at) + 1)]];
+    return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * (at - Math.floor(at)))).join(',')})`;
+}
+
+/// rows: one per invocation, a number per rank.
+function heat_map({rows, text, width = 1180}) {
+    const ranks = rows[0].length;
+    const [left, top] = [64, 6];
+    const cell_height = Math.max(3, Math.min(18, 420 / ranks));
+    const cell_width = Math.min(40, (width - left - 130) / rows.length);
+    const [right, bottom] = [left + cell_width * rows.length, top + cell_height * ranks];
+    const high = Math.max(1, ...rows.flat());
+    const legend = Math.max(90, Math.min(180, bottom - top));
+    const drawing = svg(
+        'svg',
+        {viewBox: `0 0 ${width} ${Math.max(bottom, top + legend) + 42}`, width, role: 'img', 'aria-label': 'arrivals'});
+    rows.forEach((row, k) => row.forEach((late, r) => {
+        const cell = svg('rect', {
+            class: 'cell',
+            x: (left + k * cell_width).toFixed(2),
+            y: (top + r * cell_height).toFixed(2),
+            width: (cell_width + 0.3).toFixed(2),
+            height: (cell_height + 0.3).toFixed(2),
+            fill: sequential(late / high)
+        });
+        cell.dataset.tip =
+            `rank ${r}, invocation ${k + 1}\n${late === 0 ? 'came first' : `${text(late)} after the first`}`;
+        drawing.append(cell);
+    }));
+    const every =
+        (n, room,
+         needed) => [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512].find(s => room * s >= needed) || n;
+    for (let r = 0; r < ranks; r += every(ranks, cell_height, 16))
+        drawing.append(svg('text', {x: left - 8, y: top + (r + 0.5) * cell_height + 4, 'text-anchor': 'end'}, r));
+    for (let k = 0; k < rows.length; k += every(rows.length, cell_width, 26))
+        drawing.append(svg('text', {x: left + (k + 0.5) * cell_width, y: bottom + 16, 'text-anchor': 'middle'}, k + 1));
+    drawing.append(
+        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'invocation'),
+        svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
+    for (let i = 0; i < 40; ++i)
+        drawing.append(svg('rect', {
+            x: right + 28,
+            y: top + legend * (1 - (i + 1) / 40),
+            width: 14,
+            height: legend / 40 + 0.4,
+            fill: sequential(i / 39)
+        }));
+    for (const share of [0, 0.5, 1])
+        drawing.append(
+            svg('text',
+                {x: right + 48,
+                 y: top + legend * (1 - share) +
+                     (share === 1     ? 9 :
+                          share === 0 ? 0 :
+                                        4)},
+                text(high * share)));
+    return drawing;
+}
+
+const step_colours = {
+    send: 'var(--c1)',
+    recv: 'var(--c5)',
+    combine: 'var(--c3)',
+    copy: 'var(--c4)'
+};
+/// One call: for each rank its arrival, its steps, its exit.
+function timeline({arrivals, exits, steps, text, width = 1180}) {
+    const ranks = arrivals.length;
+    const [left, right, top] = [64, width - 30, 8];
+    const row = Math.max(5, Math.min(22, 620 / ranks));
+    const bottom = top + ranks * row;
+    const times = [...arrivals, ...exits, ...(steps || []).flat().flatMap(s => [s[2], s[3]])];
+    const scale = linear(Math.min(0, ...times), Math.max(...times), left, right);
+    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call'});
+    for (const v of scale.ticks)
+        drawing.append(
+            svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}),
+            svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
+    const every = Math.max(1, Math.ceil(14 / row));
+    const last = exits.indexOf(Math.max(...exits));
+    for (let r = 0; r < ranks; ++r) {
+        const y = top + r * row;
+        const group = svg('g', {class: 'rank'});
+        if (r % every === 0) group.append(svg('text', {x: left - 8, y: y + row / 2 + 4, 'text-anchor': 'end'}, r));
+        const bar = svg('rect', {
+            class: 'call',
+            x: scale(arrivals[r]),
+            y: y + row * 0.15,
+            width: Math.max(1, scale(exits[r]) - scale(arrivals[r])),
+            height: row * 0.7,
+            rx: 2,
+            fill: steps ? 'var(--faint)' : 'var(--c6)'
+        });
+        bar.dataset.tip =
+            `rank ${r}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
+        group.append(bar);
+        for (const [kind, peer, begin, end] of (steps && steps[r]) || []) {
+            const s = svg('rect', {
+                class: 'step',
+                x: scale(begin),
+                y: y + row * 0.28,
+                width: Math.max(0.8, scale(end) - scale(begin) - 0.5),
+                height: row * 0.44,
+                fill: step_colours[kind] || 'var(--soft)'
+            });
+            s.dataset.tip = `rank ${r}: ${kind}${peer >= 0 ? ` ${kind === 'send' ? 'to' : 'from'} ${peer}` : ''}\n${
+                text(begin)} to ${text(end)}`;
+            group.append(s);
+        }
+        const line = (t, class_name) => svg('line', {
+            class: class_name,
+            x1: scale(t),
+            x2: scale(t),
+            y1: y + 1,
+            y2: y + row - 1,
+            stroke: 'var(--ink)',
+            'stroke-width': 1.6
+        });
+        group.append(line(arrivals[r], 'arrival'), line(exits[r], 'exit'));
+        drawing.append(group);
+    }
+    drawing.append(
+        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'time since the first arrival'),
+        svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
+    return drawing;
+}
+function step_key(kinds) {
+    return html(
+        'div', {class: 'key'},
+        ...kinds.map(
+            k => html(
+                'span', {},
+                svg('svg', {width: 14, height: 10},
+                    svg('rect', {width: 14, height: 10, rx: 2, fill: step_colours[k] || 'var(--soft)'})),
+                k)));
+}

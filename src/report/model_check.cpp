@@ -1,0 +1,95 @@
+// Predicted run times beside measured ones: the same schedules, planned by the same arrivals, run under a cost model
+// with the arrivals that were measured.
+#include "analysis.hpp"
+#include "rubato/algorithm.hpp"
+#include "rubato/arrival.hpp"
+#include "rubato/simulate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rubato::report {
+namespace {
+
+constexpr std::size_t most_calls = 15;         // more than these change a median little
+constexpr std::size_t most_steps = 2'000'000;  // of all these calls together
+
+problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
+    problem p;
+    p.what = a.what;
+    p.ranks = c.in.ranks;
+    p.root = rank(c.in.root);
+    p.segments = a.segmented ? std::max(1U, e.segments) : 1;
+    p.round_time = e.round_time;
+    p.idempotent = c.in.op == "min" || c.in.op == "max";
+    return p;
+}
+
+std::int64_t chunk_bytes(const measured_case& c, const collective_traits& t) {
+    if (t.what == collective::barrier) return 0;
+    return t.wide_input || t.wide_output ? (c.bytes + c.in.ranks - 1) / c.in.ranks : c.bytes;
+}
+
+double simulated(const model& network, const algorithm& a, const std::vector<schedule>& all, std::int64_t chunk,
+                 const std::vector<time_ns>& arrivals) {
+    const layout sizes = layout::uniform(chunk);
+    const simulation s = simulate(network, all, std::span(&sizes, 1), arrivals, {false, a.early});
+    return static_cast<double>(run_time(arrivals, s.exits).count());
+}
+
+/// The schedules for one call. The simulator's time begins at the first arrival.
+std::vector<schedule> plan(const algorithm& a, problem p, const results::sample& s) {
+    p.arrivals = s.predicted.empty() ? s.arrivals : s.predicted;
+    const time_ns begin = *std::ranges::min_element(p.arrivals);
+    for (time_ns& t : p.arrivals) t -= begin;
+    return build_all(a, p);
+}
+
+model_check check(const measured_case& c, const entry& e, const model& network) {
+    const algorithm& a = find_algorithm(e.id);
+    const problem p = problem_of(c, e, a);
+    const std::int64_t chunk = chunk_bytes(c, traits(a.what));
+    std::vector<schedule> all = plan(a, p, *e.typical().from);
+    std::size_t steps = 0;
+    for (const schedule& s : all) steps += s.steps.size();
+
+    std::vector<const results::sample*> chosen;
+    const std::size_t count = steps * most_calls > most_steps ? 1 : std::min(most_calls, e.calls.size());
+    for (std::size_t i = 0; count > 1 && i < count; ++i) chosen.push_back(e.calls[i * e.calls.size() / count].from);
+    if (chosen.empty()) chosen.push_back(e.typical().from);
+
+    std::vector<double> times;
+    for (const results::sample* s : chosen) {
+        if (a.arrival_aware && count > 1) all = plan(a, p, *s);
+        std::vector<time_ns> arrivals = s->arrivals;
+        const time_ns begin = *std::ranges::min_element(arrivals);
+        for (time_ns& t : arrivals) t -= begin;
+        times.push_back(simulated(network, a, all, chunk, arrivals));
+    }
+    const double predicted = median(times);
+    return {predicted, predicted / e.run_time.value - 1};
+}
+
+}  // namespace
+
+void check_model(measured_case& c, const model& network) {
+    for (entry& e : c.entries) {
+        if (e.native() || e.calls.empty() || e.run_time.value <= 0) continue;
+        try {
+            e.model = check(c, e, network);
+        } catch (const error&) {
+            // An algorithm that this version does not have, or not for this problem, has no prediction.
+        }
+    }
+}
+
+std::optional<model_summary> summarise_model(const analysis& a) {
+    std::vector<double> errors;
+    for (const measured_case& c : a.cases)
+        for (const entry& e : c.entries)
+            if (e.model) errors.push_back(std::abs(e.model->error));
+    if (errors.empty()) return std::nullopt;
+    return model_summary{median(errors), *std::ranges::max_element(errors), errors.size()};
+}
+
+}  // namespace rubato::report

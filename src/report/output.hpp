@@ -1,0 +1,28 @@
+// The analysis as an object for machines and the page, as the page itself, and samples as tables for other tools.
+#pragma once
+
+#include "analysis.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+
+namespace rubato::report {
+
+/// Times are in nanoseconds. What only pictures need (samples, arrivals, timelines) is in it too.
+nlohmann::ordered_json as_json(const analysis& a);
+
+/// "4 ranks on 2 hosts, reduce and bcast, measured 2024-05-01 12:00 UTC"
+std::string summary(const analysis& a);
+
+/// One page that needs nothing else.
+std::string as_page(const analysis& a);
+
+/// A row per sample and rank, of every stage, with a line of column names.
+void write_csv(std::ostream& out, const std::vector<results::run>& runs);
+
+/// The verbose table of ReproMPI, measured samples only: process, test, nrep, msize_bytes, errorcode (1: the sample is
+/// late), and start and end on the local and on the common clock; we only have the latter.
+void write_repro(std::ostream& out, const std::vector<results::run>& runs);
+
+}  // namespace rubato::report
