@@ -138,20 +138,15 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 
 std::string overlap_text(const measured_case& c) {
     if (c.overlaps.empty()) return {};
-    std::vector<std::vector<std::string>> rows{
-        {"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE", "HIDDEN", "IN CALLS", "FREED", "CPU"}};
-    bool threads = false;
-    for (const results::overlap_summary& o : c.overlaps) {
-        const bool computes = o.computation > 0;
-        threads |= o.method == "thread";
-        rows.push_back({short_name(c, o.name), o.method, computes ? std::to_string(o.tests) : "-", time_text(o.total),
-                        computes ? time_text(o.computation) : "-", time_text(o.visible),
-                        computes ? percent(o.hidden) : "-", time_text(o.in_calls), computes ? percent(o.freed) : "-",
-                        time_text(o.overhead)});
-    }
-    return fmt::format("\noverlap: {}, {}\n\n{}{}", heading(c), format_bytes(c.bytes),
-                       align(rows, {false, false, true, true, true, true, true, true, true, true}),
-                       threads ? "" : "(no second thread: the MPI library does not let several threads call it)\n");
+    const auto share = [](const std::optional<double>& s) { return s ? percent(*s) : "-"; };
+    std::vector<std::vector<std::string>> rows{{"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE",
+                                                "HIDDEN", "IN CALLS", "FREED", "CPU OVERHEAD", "SAMPLES"}};
+    for (const results::overlap_summary& o : c.overlaps)
+        rows.push_back({short_name(c, o.name), o.method, fmt::format("{}", o.tests), time_text(o.total),
+                        time_text(o.computation), time_text(o.visible), share(o.hidden), time_text(o.in_calls),
+                        share(o.freed), time_text(o.overhead), fmt::format("{}", o.samples)});
+    return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes),
+                       align(rows, {false, false, true, true, true, true, true, true, true, true, true}));
 }
 
 std::string model_text(const report::analysis& a) {

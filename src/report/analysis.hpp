@@ -98,7 +98,7 @@ struct measured_case {
     pattern_place place{};
     std::size_t hosts = 0;
     std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
-    std::vector<results::overlap_summary> overlaps{};  ///< of non-blocking calls
+    std::vector<results::overlap_summary> overlaps{};
     std::vector<const results::timeline*> timelines{};
 
     const entry* find(std::string_view name) const;

@@ -94,10 +94,12 @@ json as_json(const results::timeline& t) {
 }
 
 json as_json(const results::overlap_summary& o) {
-    return {{"name", o.name},     {"method", o.method},    {"tests", o.tests},
-            {"total", o.total},   {"samples", o.samples},  {"computation", o.computation},
-            {"hidden", o.hidden}, {"visible", o.visible},  {"in_calls", o.in_calls},
-            {"freed", o.freed},   {"overhead", o.overhead}};
+    return {{"name", o.name},         {"method", o.method},
+            {"tests", o.tests},       {"samples", o.samples},
+            {"total", o.total},       {"computation", o.computation},
+            {"visible", o.visible},   {"hidden", or_null(o.hidden)},
+            {"in_calls", o.in_calls}, {"freed", or_null(o.freed)},
+            {"overhead", o.overhead}};
 }
 
 json name_of(const entry* e) { return e != nullptr ? json(e->name) : json(); }

@@ -188,12 +188,14 @@ function all_contestants() {
         table(columns, c.contestants, {row_class: e => e.screened_only || !e.run_time ? 'screened' : null}));
 }
 
+function share_column(title, value) {
+    return {title, number: true, value, cell: o => value(o) === null ? '\u2013' : percent(value(o))};
+}
+
 function overlaps() {
     const rows = data.cases.flatMap(c => c.overlaps.map(o => ({...o, c})));
     at('overlap_section').hidden = !rows.length;
     if (!rows.length) return;
-    const share = (title, value) =>
-        ({title, number: true, value, cell: o => o.computation > 0 ? percent(value(o)) : '\u2013'});
     at('overlap').replaceChildren(table(
         [
             {title: 'Collective', value: o => group_of(o.c), cell: o => o.c.collective},
@@ -204,11 +206,17 @@ function overlaps() {
             {title: 'Tests', number: true, value: o => o.tests, cell: o => o.tests},
             time_column('Total', o => o.total),
             time_column('Computation', o => o.computation),
-            time_column('Visible', o => o.visible, 'by how much the program takes longer'),
-            share('Hidden', o => o.hidden),
+            time_column('Visible', o => o.visible, 'total less computation'),
+            share_column('Hidden', o => o.hidden),
             time_column('In calls', o => o.in_calls, 'begin, test and end'),
-            share('Freed', o => o.freed),
-            time_column('CPU', o => o.overhead, 'beyond that of the computation'),
+            share_column('Freed', o => o.freed),
+            {
+                title: 'CPU overhead',
+                number: true,
+                value: o => o.overhead,
+                cell: o =>
+                    o.computation > 0 ? `${time_text(o.overhead)} (${percent(o.overhead / o.computation)})` : '\u2013'
+            },
             {title: 'Samples', number: true, value: o => o.samples, cell: o => o.samples},
         ],
         rows));

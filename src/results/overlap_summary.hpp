@@ -3,6 +3,8 @@
 
 #include "results.hpp"
 
+#include <optional>
+
 namespace rubato::results {
 
 /// The time in which the calling thread communicates and cannot compute: IV.2.5's overhead.
@@ -26,11 +28,11 @@ struct overlap_summary {
     double visible = 0;
     double in_calls = 0;
     double overhead = 0;
-    double hidden = 0;  ///< share of the contestant's blocking call that does not delay the computation
-    double freed = 0;   ///< share of the time in its blocking call that the calling thread has for itself
+    std::optional<double> hidden{};  ///< share of the contestant's blocking call that does not delay the computation
+    std::optional<double> freed{};   ///< share of the time in its blocking call that the calling thread has for itself
 };
-/// One per contestant, method and number of tests, in the order of their first samples. Those without computation hide
-/// and free nothing.
+/// One per contestant, method and number of tests, in the order of their first samples. Shares are of
+/// those with a computation, if the blocking call was measured.
 std::vector<overlap_summary> summarise(std::span<const overlap> samples);
 
 }  // namespace rubato::results

@@ -56,19 +56,19 @@ TEST(overlap, medians_by_contestant_method_and_tests) {
     EXPECT_EQ(is[0].samples, 3U);
     EXPECT_DOUBLE_EQ(is[0].total, 130e3);
     EXPECT_DOUBLE_EQ(is[0].visible, 30e3);
-    EXPECT_DOUBLE_EQ(is[0].hidden, 0.7);
+    EXPECT_DOUBLE_EQ(is[0].hidden.value(), 0.7);
     EXPECT_DOUBLE_EQ(is[0].in_calls, 15e3);
-    EXPECT_DOUBLE_EQ(is[0].freed, 0.75);
-    EXPECT_DOUBLE_EQ(is[1].hidden, 0);
-    EXPECT_DOUBLE_EQ(is[1].freed, 0);
+    EXPECT_DOUBLE_EQ(is[0].freed.value(), 0.75);
+    EXPECT_EQ(is[1].hidden, 0);
+    EXPECT_EQ(is[1].freed, 0);
     EXPECT_EQ(is[2].method, "blocking");
-    EXPECT_DOUBLE_EQ(is[2].hidden, 0) << "without computation";
+    EXPECT_FALSE(is[2].hidden) << "without computation";
     EXPECT_EQ(is[3].name, "reduce/chain");
 }
 
 TEST(overlap, without_a_blocking_call_nothing_is_said) {
     const std::vector all{sample_of("thread", 0, 130us, 100us, 1us)};
-    EXPECT_DOUBLE_EQ(summarise(all).at(0).hidden, 0);
+    EXPECT_FALSE(summarise(all).at(0).hidden);
     EXPECT_TRUE(summarise({}).empty());
 }
 
@@ -76,7 +76,7 @@ TEST(overlap, less_than_nothing_is_nothing) {
     std::vector all{sample_of("nonblocking+compute", 0, 90us, 100us), sample_of("blocking", 0, 10us)};
     all[0].overhead = -5us;
     EXPECT_DOUBLE_EQ(summarise(all)[0].visible, 0);
-    EXPECT_DOUBLE_EQ(summarise(all)[0].hidden, 1);
+    EXPECT_EQ(summarise(all)[0].hidden, 1);
     EXPECT_DOUBLE_EQ(summarise(all)[0].overhead, 0);
 }
 

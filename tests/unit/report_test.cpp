@@ -219,7 +219,7 @@ TEST_F(report_test, hidden_is_what_the_blocking_call_took) {
     out_.add(o);
     const analysis a = analyse();
     ASSERT_EQ(a.cases[0].overlaps.size(), 2U);
-    EXPECT_EQ(a.cases[0].overlaps[0].hidden, 0);
+    EXPECT_FALSE(a.cases[0].overlaps[0].hidden);
     EXPECT_EQ(a.cases[0].overlaps[1].hidden, 0.75);
     EXPECT_EQ(a.cases[0].overlaps[1].overhead, 7e3);
     EXPECT_EQ(a.cases[0].overlaps[1].in_calls, 6e3);

@@ -40,9 +40,9 @@ struct options {
     std::string output{};
     bool resume = false;
     bool timelines = false;
-    bool json = false;
     bool overlap = false;
     std::string tests = "0,1,4,16,64";
+    bool json = false;
 };
 
 template <class T>
@@ -143,6 +143,10 @@ private:
     time_ns begin_ = own_time();
 };
 
+bool overlaps(const results::run& r, const results::measured_case& c) {
+    return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
+}
+
 void print(const options& o, const results::run& measured) {
     if (measured.samples.empty() && measured.overlaps.empty())  // of a run that was resumed
         return write_out(fmt::format("all of it is in '{}' already\n", o.output));
@@ -150,12 +154,8 @@ void print(const options& o, const results::run& measured) {
     for (report::measured_case& c : a.cases) report::evaluate(c, a.references());
     report::relate(a);
     if (o.json) return write_out(report::as_json(a).dump(2) + '\n');
-    const std::string calls = o.overlap ? "" : o.screenings > 0 ? winners_text(a) : contestants_text(a);
-    write_out(fmt::format("{}\n{}{}", report::summary(a), calls, extras_text(a)));
-}
-
-bool overlaps(const results::run& r, const results::measured_case& c) {
-    return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
+    if (o.overlap) return write_out(report::summary(a) + extras_text(a));
+    write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
 }
 
 /// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.

@@ -71,6 +71,8 @@ overlap_campaign::overlap_campaign(campaign_settings how, std::vector<std::int32
 }
 
 void overlap_campaign::run(const std::function<void(const std::string&)>& say) {
+    if (!threads_ && me_ == 0)
+        fmt::print(stderr, "rubato: no second thread: the MPI library does not let several threads call it\n");
     const std::vector<planned_case> all = cases_of(how_, done_);
     for (const planned_case& p : all) {
         say(fmt::format("case {} of {}: {} {}", p.what.number + 1, all.size(), p.what.collective,
