@@ -11,9 +11,9 @@
 namespace rubato {
 namespace {
 
-constexpr double top = 100;    // the first lane
-constexpr double left = 64;    // time 0
-constexpr double margin = 28;  // right of the last moment, and below the legend
+constexpr double top = 100;       // the first lane
+constexpr double left_edge = 64;  // time 0
+constexpr double margin = 28;     // right of the last moment, and below the legend
 
 class painter {
 public:
@@ -29,7 +29,7 @@ public:
     }
 
     std::string paint() {
-        const double width = std::max(left + scale_ * end_ + margin + 12, 560.);
+        const double width = std::max(left_edge + scale_ * end_ + margin + 12, 560.);
         const double floor = y(static_cast<std::size_t>(d_.p.ranks) - 1);
         out_ = svg::open(width, floor + 56 + margin, d_.title, subtitle());
         axis(floor);
@@ -48,7 +48,7 @@ private:
 
     std::uint32_t parts() const { return d_.all.front().parts; }
     std::span<const time_ns> arrivals() const { return real_ ? d_.arrivals : std::span<const time_ns>{}; }
-    double x(double time) const { return left + time * scale_; }
+    double x(double time) const { return left_edge + time * scale_; }
     double y(std::size_t r) const { return top + static_cast<double>(r) * lane_; }
 
     /// Begin and end of a step, in nanoseconds or in rounds.
@@ -86,7 +86,8 @@ private:
             else if (t > 0)
                 put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", x(t - .5), from - 6, t);
         }
-        if (!real_) put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">round</text>\n", left - 14, from - 6);
+        if (!real_)
+            put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">round</text>\n", left_edge - 14, from - 6);
         put("</g>\n");
     }
 
@@ -105,7 +106,7 @@ private:
             const bool root = rooted && static_cast<std::int32_t>(r) == d_.p.root.value;
             if (r % every == 0 || root)
                 put("<text class=\"right{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", root ? " strong" : " small",
-                    left - 14, y(r) + 4, r);
+                    left_edge - 14, y(r) + 4, r);
         }
         put("</g>\n");
     }
@@ -183,7 +184,7 @@ private:
     }
 
     void legend(double at) {
-        double cx = left;
+        double cx = left_edge;
         const auto say = [&](std::string_view text, double width) {
             put("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx, at + 4, text);
             cx += width;
