@@ -20,9 +20,12 @@
 
 enum { most_descriptors = 1024 };
 
-// What a thread last looked at; no descriptors if it found something, or has waited since.
+// What a thread last looked at; no descriptors if it has waited since.
 static _Thread_local struct pollfd looked_at[most_descriptors];
 static _Thread_local nfds_t descriptors;
+// Since the thread last yielded, a look found something. Open MPI's event loop looks again after it has handled that,
+// and finds nothing; but the message may be what the rank waits for, so it must not sleep before it has seen it.
+static _Thread_local int found_something;
 
 static int (*real_poll)(struct pollfd*, nfds_t, int);
 static int (*real_epoll_wait)(int, struct epoll_event*, int, int);
@@ -40,6 +43,7 @@ int poll(struct pollfd* list, nfds_t length, int timeout) {
     if (!real_poll) prepare();
     const int found = real_poll(list, length, timeout);
     descriptors = 0;
+    found_something |= found != 0;
     if (timeout == 0 && found == 0 && length <= most_descriptors) {
         memcpy(looked_at, list, length * sizeof *list);
         descriptors = length;
@@ -51,6 +55,7 @@ int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout) {
     if (!real_epoll_wait) prepare();
     const int found = real_epoll_wait(epoll, events, most, timeout);
     descriptors = 0;
+    found_something |= found != 0;
     if (timeout == 0 && found == 0) {
         looked_at[0] = (struct pollfd){epoll, POLLIN, 0};
         descriptors = 1;
@@ -71,7 +76,9 @@ static int may_sleep(void) {
 }
 
 int sched_yield(void) {
-    if (descriptors == 0 || !may_sleep()) return (int)syscall(SYS_sched_yield);
+    const int may = descriptors > 0 && !found_something && may_sleep();
+    found_something = 0;
+    if (!may) return (int)syscall(SYS_sched_yield);
     const int before = errno;
     ppoll(looked_at, descriptors, &longest, NULL);
     descriptors = 0;

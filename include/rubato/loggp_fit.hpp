@@ -20,27 +20,27 @@ struct round_trips {
 
 /// A value and how far off it may be: of a measured one, the distance to the median of the repetitions; of a fitted
 /// one, its standard error.
-struct estimate {
+struct reading {
     double value = 0;
     double spread = 0;
 };
 
 /// What repetitions say: their 10 % quantile. Whatever disturbs makes them longer, and a freak of the clock is not
 /// believed.
-RUBATO_API estimate low_quantile(std::vector<double> repetitions);
+RUBATO_API reading low_quantile(std::vector<double> repetitions);
 
 /// One message size.
 struct size_costs {
     std::int64_t bytes = 0;
-    estimate one_way{};                ///< PRTT(1,0,s)/2
-    estimate gap{};                    ///< g + (s-1)G
-    std::optional<estimate> overhead;  ///< o
+    reading one_way{};                ///< PRTT(1,0,s)/2
+    reading gap{};                    ///< g + (s-1)G
+    std::optional<reading> overhead;  ///< o
 };
 
 /// y(s) = first + (s-1) slope by least squares of relative deviations: sizes span decades, and so do times.
 struct fitted_line {
-    estimate first{};
-    estimate slope{};
+    reading first{};
+    reading slope{};
     double residual = 0;  ///< root of the mean square, relative, without the one size that deviates most
 };
 
@@ -61,9 +61,9 @@ struct fit_settings {
 struct network_fit {
     std::vector<size_costs> sizes{};
     std::vector<protocol_range> ranges{};
-    estimate latency{};        ///< half a round trip of the smallest message
-    estimate L{};              ///< latency - 2o, not below 0
-    estimate o{};              ///< of the smallest message
+    reading latency{};        ///< half a round trip of the smallest message
+    reading L{};              ///< latency - 2o, not below 0
+    reading o{};              ///< of the smallest message
     fitted_line one_way{};     ///< alpha + s beta of 4 KiB to 64 KiB; alpha is not below the latency
     std::size_t segments = 0;  ///< the range of most sizes from 4 KiB to 64 KiB, which collectives send
 };

@@ -17,8 +17,11 @@ RUBATO_API instance instance_of(const problem& p);
 /// The schedules of some ranks, whoever made the rounds; `r` must have all transfers of these ranks. In each round a
 /// rank sends at most one segment that it holds and receives at most one.
 RUBATO_API std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who);
-/// The same, but if the root is predicted to come last, or nothing is, it keeps its own data until the end and then
-/// adds it to what has come: it sends nothing, though the rounds may say so.
+/// With a root that is there from the start, if only to receive.
+RUBATO_API problem with_root_there(problem p);
+/// The schedules where others' work for a late root is done before it comes. Unless it is predicted to be among the
+/// first, it keeps its own data until the end and then adds it to what has come: it sends nothing, though the rounds,
+/// those of with_root_there, may say so.
 RUBATO_API std::vector<schedule> schedules_for_late_root(const problem& p, const rounds& r, std::span<const rank> who);
 
 /// An SVG picture: what each rank holds of each segment from round to round, and who hands what to whom.

@@ -122,11 +122,13 @@ std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<
     return write(p, r, who, false);
 }
 
+problem with_root_there(problem p) {
+    if (!p.arrivals.empty()) p.arrivals[static_cast<std::size_t>(p.root.value)] = std::ranges::min(p.arrivals);
+    return p;
+}
+
 std::vector<schedule> schedules_for_late_root(const problem& p, const rounds& r, std::span<const rank> who) {
-    const auto& a = p.arrivals;
-    const auto own = a.empty() ? time_ns{} : a[static_cast<std::size_t>(p.root.value)];
-    const bool last = a.empty() || (own == std::ranges::max(a) && own > std::ranges::min(a));
-    return write(p, r, who, last);
+    return write(p, r, who, p.arrivals.empty() || p != with_root_there(p));
 }
 
 }  // namespace rubato::clairvoyant

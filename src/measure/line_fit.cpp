@@ -108,7 +108,7 @@ void weigh(std::span<line_point> points) {
 
 fitted_line fit_line(std::span<const line_point> points) { return solve(points).line; }
 
-fitted_line fit_slope(std::span<const line_point> points, const estimate& first) {
+fitted_line fit_slope(std::span<const line_point> points, const reading& first) {
     double xx = 0, xy = 0;
     for (const line_point& p : points) {
         const double x = (p.bytes - 1) / p.scale;

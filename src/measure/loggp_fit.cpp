@@ -10,13 +10,13 @@ namespace rubato {
 namespace {
 
 /// (PRTT(n,d,s) - PRTT(1,0,s)) / (n-1)
-estimate per_message(const estimate& several, const estimate& single, int messages) {
+reading per_message(const reading& several, const reading& single, int messages) {
     const double others = messages - 1;
     return {(several.value - single.value) / others, (several.spread + single.spread) / others};
 }
 
 size_costs costs_of(const round_trips& m) {
-    const estimate single = low_quantile(m.single);
+    const reading single = low_quantile(m.single);
     size_costs c{
         m.bytes, {single.value / 2, single.spread / 2}, per_message(low_quantile(m.burst), single, m.messages), {}};
     if (!m.spaced.empty()) c.overhead = per_message(low_quantile(m.spaced), single, m.messages);
@@ -38,7 +38,7 @@ template <class Cost>
 std::vector<line_point> points_of(std::span<const size_costs> sizes, Cost cost) {
     std::vector<line_point> points;
     for (const size_costs& s : sizes)
-        if (const std::optional<estimate> c = cost(s)) points.push_back({static_cast<double>(s.bytes), c->value});
+        if (const std::optional<reading> c = cost(s)) points.push_back({static_cast<double>(s.bytes), c->value});
     if (!points.empty()) weigh(points);
     return points;
 }
@@ -82,7 +82,7 @@ double rounded(double value) {
 
 }  // namespace
 
-estimate low_quantile(std::vector<double> repetitions) {
+reading low_quantile(std::vector<double> repetitions) {
     std::ranges::sort(repetitions);
     const double low = repetitions[(repetitions.size() - 1) / 10];
     return {low, repetitions[repetitions.size() / 2] - low};

@@ -175,4 +175,6 @@ time_ns segment_time(const model& m, std::int64_t bytes) {
     return time_ns(std::max<std::int64_t>(1, std::llround(alpha + static_cast<double>(bytes) * (beta + gamma))));
 }
 
+time_ns cautious_round_time(const model& m, std::int64_t bytes) { return segment_time(m, bytes) * 3 / 2; }
+
 }  // namespace rubato

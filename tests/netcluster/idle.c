@@ -49,7 +49,8 @@ static void wakes_when_written(void (*find_nothing)(void)) {
     pthread_join(thread, NULL);
     expect(look() == 1, "the byte is there");
     expect(read(ends[0], &byte, 1) == 1, "the byte can be read");
-    sched_yield();  // the last look found something: does not wait
+    expect(look() == 0, "the pipe is empty again");
+    sched_yield();  // a look since the last time found something: does not wait
 }
 
 static void with_poll(void) { expect(look() == 0, "the pipe is empty"); }

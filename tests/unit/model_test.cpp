@@ -136,6 +136,7 @@ TEST(model, segments_are_one_to_all_bytes) {
 
 TEST(model, a_round_sends_and_combines_a_segment) {
     EXPECT_EQ(segment_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(1500));
+    EXPECT_EQ(cautious_round_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(2250));
     EXPECT_EQ(segment_time(parse_model("hockney:alpha=0,beta=0,gamma=0"), 100), time_ns(1));
     EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=2us,G=1ns,combine=0.5ns")), (hockney{7000, 1, 0.5}));
     EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=9us,G=1ns")), (hockney{9000, 1, 0}));

@@ -24,7 +24,7 @@ std::vector<schedule> reduce_clairvoyant(const problem& p, std::span<const rank>
 }
 
 std::vector<schedule> reduce_clairvoyant_own_last(const problem& p, std::span<const rank> who) {
-    return clairvoyant::schedules_for_late_root(p, rounds_of(p, who), who);
+    return clairvoyant::schedules_for_late_root(p, rounds_of(clairvoyant::with_root_there(p), who), who);
 }
 
 }  // namespace rubato

@@ -13,7 +13,8 @@ std::vector<schedule> reduce_clairvoyant_plus(const problem& p, std::span<const 
 }
 
 std::vector<schedule> reduce_clairvoyant_plus_own_last(const problem& p, std::span<const rank> who) {
-    return clairvoyant::schedules_for_late_root(p, clairvoyant::generate_plus(clairvoyant::instance_of(p)), who);
+    const clairvoyant::instance in = clairvoyant::instance_of(clairvoyant::with_root_there(p));
+    return clairvoyant::schedules_for_late_root(p, clairvoyant::generate_plus(in), who);
 }
 
 }  // namespace rubato

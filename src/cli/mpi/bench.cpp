@@ -12,7 +12,6 @@
 
 #include <unistd.h>
 #include <csignal>
-#include <thread>
 
 namespace rubato::cli {
 namespace {
@@ -219,9 +218,8 @@ int run(const options& o) {
     try {
         measure(o, me, ranks, begun);
     } catch (const error& e) {
-        // What rank 0 fails at as well, it says for all.
-        if (begun && me != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
-        if (begun || me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
+        const bool alone = begun && dynamic_cast<const common_error*>(&e) == nullptr;
+        if (alone || me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
         if (begun) MPI_Abort(MPI_COMM_WORLD, status);
     }

@@ -32,12 +32,12 @@ bool time_is_up(const campaign_settings& how, time_ns since) {
     return up != 0;
 }
 
-error not_punctual() {
+common_error not_punctual() {
     return {"ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
             "wait until it is quiet, allow more by --tolerance, or use --start barrier"};
 }
 
-error wrong_result(const contestant& c, const std::string& wrong) {
+common_error wrong_result(const contestant& c, const std::string& wrong) {
     return {fmt::format("{} gives a wrong result", c.known.name), wrong,
             "this is an error in it; please report it with the command"};
 }

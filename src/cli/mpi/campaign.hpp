@@ -9,6 +9,12 @@
 
 namespace rubato::cli {
 
+/// What all ranks find out together, so that one may say it for all.
+class common_error : public error {
+public:
+    using error::error;
+};
+
 struct campaign_settings {
     std::vector<contest> contests{};
     std::vector<std::int64_t> bytes{};
@@ -39,8 +45,8 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
 bool time_is_up(const campaign_settings& how, time_ns since);
 
 constexpr int most_spoilt = 20;  ///< calls in a row
-error not_punctual();
-error wrong_result(const contestant& c, const std::string& wrong);
+common_error not_punctual();
+common_error wrong_result(const contestant& c, const std::string& wrong);
 
 /// The same on every machine, unlike std::shuffle.
 template <class T>

@@ -95,7 +95,7 @@ private:
             problem p{a.what, how_.ranks, rank(how_.root)};
             p.commutative = how_.commutative;
             p.segments = a.segmented ? s.of(how_.network, how_.ranks, how_.bytes) : 1;
-            p.round_time = segment_time(how_.network, part_offset(how_.bytes, p.segments, 1));
+            p.round_time = cautious_round_time(how_.network, part_offset(how_.bytes, p.segments, 1));
             if (!must && unmet_need(a, p)) return;
             check(a, p);
             const std::string cut = a.segmented ? suffix(s, p.segments) : "";

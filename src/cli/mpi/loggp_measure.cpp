@@ -124,7 +124,7 @@ std::optional<std::int64_t> find_rendezvous(link_client& link, const std::vector
 }
 
 /// As the engine combines what it has received, in segments of usual size.
-estimate measure_combine() {
+reading measure_combine() {
     constexpr int count = 64 << 7;  // 64 KiB
     constexpr int unused = 10;
     std::vector<double> left(count, 1e-9), into(count, 1.), times;
@@ -133,7 +133,7 @@ estimate measure_combine() {
         MPI_Reduce_local(left.data(), into.data(), count, MPI_DOUBLE, MPI_SUM);
         if (i >= unused) times.push_back(static_cast<double>((own_time() - begin).count()));
     }
-    const estimate all = low_quantile(std::move(times));
+    const reading all = low_quantile(std::move(times));
     constexpr double bytes = count * sizeof(double);
     return {all.value / bytes, all.spread / bytes};
 }

@@ -22,7 +22,7 @@ struct measured_network {
     std::vector<round_trips> sizes{};
     std::vector<double> fan{};                 ///< RTT(P) of P = 1, 2, ... other ranks; empty if there are but two
     std::optional<std::int64_t> rendezvous{};  ///< the smallest message that waits for its receiver
-    estimate combine{};                        ///< ns per byte of doubles added
+    reading combine{};                         ///< ns per byte of doubles added
     double goodput_there = 0;                  ///< bytes per second of a large message to the server
     double goodput_back = 0;
     time_ns clock_error{};  ///< of the one-way times behind them

@@ -31,7 +31,7 @@ std::string library_name() {
 }
 
 std::vector<std::string> range_row(const protocol_range& r) {
-    const auto both = [](const estimate& e, auto text) {
+    const auto both = [](const reading& e, auto text) {
         return fmt::format("{} +- {}", text(e.value), text(e.spread));
     };
     return {format_bytes(r.begin),
@@ -43,7 +43,7 @@ std::vector<std::string> range_row(const protocol_range& r) {
             fmt::format("{:.1f} %", 100 * r.gap.residual)};
 }
 
-ordered_json to_json(const estimate& e) { return {{"value", e.value}, {"spread", e.spread}}; }
+ordered_json to_json(const reading& e) { return {{"value", e.value}, {"spread", e.spread}}; }
 
 ordered_json to_json(const protocol_range& r) {
     ordered_json j{{"begin", r.begin},
@@ -92,7 +92,7 @@ std::string loggp_report::doubt() const {
 std::string loggp_report::table() const {
     const protocol_range& segments = fit_.ranges[fit_.segments];
     std::vector<std::vector<std::string>> rows{{"PARAMETER", "VALUE", "SPREAD", ""}};
-    const auto add = [&](std::string name, const estimate& e, auto text, std::string what) {
+    const auto add = [&](std::string name, const reading& e, auto text, std::string what) {
         rows.push_back({std::move(name), text(e.value), text(e.spread), std::move(what)});
     };
     add("latency", fit_.latency, time_text, "half a round trip of 1 byte");

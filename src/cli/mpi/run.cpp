@@ -79,7 +79,7 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
     if (a.segmented && o.segments == 0)
         how.segments = optimal_segments(m, static_cast<std::int32_t>(arrivals.size()), bytes);
     how.round_time = parse_time(o.round_time);
-    if (how.round_time == time_ns{}) how.round_time = segment_time(m, part_offset(bytes, how.segments, 1));
+    if (how.round_time == time_ns{}) how.round_time = cautious_round_time(m, part_offset(bytes, how.segments, 1));
     return how;
 }
 
