@@ -108,25 +108,6 @@ void weigh(std::span<line_point> points) {
 
 fitted_line fit_line(std::span<const line_point> points) { return solve(points).line; }
 
-fitted_line fit_slope(std::span<const line_point> points, const reading& first) {
-    double xx = 0, xy = 0;
-    for (const line_point& p : points) {
-        const double x = (p.bytes - 1) / p.scale;
-        xx += x * x;
-        xy += x * (p.time - first.value) / p.scale;
-    }
-    fitted_line line{first, {xy / xx, 0}};
-    double squares = 0;
-    for (const line_point& p : points) {
-        const double off = (p.time - first.value - line.slope.value * (p.bytes - 1)) / p.scale;
-        squares += off * off;
-    }
-    const double variance = squares / static_cast<double>(points.size() - 1);
-    line.residual = std::sqrt(variance);
-    line.slope.spread = std::sqrt(variance / xx);
-    return line;
-}
-
 std::vector<std::size_t> find_ranges(std::span<const line_point> points, const fit_settings& settings) {
     const double noise = settings.least_change * settings.least_change;
     const auto ahead = static_cast<std::size_t>(settings.look_ahead);

@@ -15,8 +15,6 @@ struct line_point {
 void weigh(std::span<line_point> points);
 /// Of five points and more, the one that deviates most is left out: one size may be odd.
 fitted_line fit_line(std::span<const line_point> points);
-/// The line with a given first value.
-fitted_line fit_slope(std::span<const line_point> points, const reading& first);
 /// Where ranges begin, the first at 0. The mean square of deviations tells that there is a change (II.2.4.2.5), the
 /// best pair of lines where it is; a pair that is hardly better than one line is none.
 std::vector<std::size_t> find_ranges(std::span<const line_point> points, const fit_settings& settings);

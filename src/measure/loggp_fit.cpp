@@ -52,14 +52,16 @@ protocol_range range_of(std::span<const size_costs> sizes, std::span<const line_
 
 bool is_segment(const size_costs& s) { return s.bytes >= 4 << 10 && s.bytes <= 64 << 10; }
 
-/// Many networks take short messages faster than the line of longer ones begins.
+/// Many networks take short messages faster than the line of longer ones begins: what passes at once after a pause, such
+/// as a limiter's burst, moves the line down. Its slope is what data that flows takes all the same.
 fitted_line fit_one_way(const network_fit& fit) {
     std::vector<size_costs> sizes;
     std::ranges::copy_if(fit.sizes, std::back_inserter(sizes), is_segment);
     const std::vector<line_point> points =
         points_of(sizes.size() < 3 ? fit.sizes : sizes, [](const size_costs& s) { return s.one_way; });
-    const fitted_line line = fit_line(points);
-    return line.first.value < fit.latency.value ? fit_slope(points, fit.latency) : line;
+    fitted_line line = fit_line(points);
+    if (line.first.value < fit.latency.value) line.first = fit.latency;
+    return line;
 }
 
 std::size_t range_of_segments(const network_fit& fit) {

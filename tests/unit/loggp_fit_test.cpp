@@ -172,7 +172,7 @@ TEST(loggp_fit, short_messages_that_are_faster_than_the_line) {
     const network_fit fit = fit_network(measured);
     const hockney h = hockney_of(fit, 0);
     expect_share(h.alpha, 20000, 0.01);
-    expect_share(h.beta, 170, 0.15);
+    expect_share(h.beta, 170, 0.05);
 }
 
 TEST(loggp_fit, few_sizes) {
