@@ -119,7 +119,7 @@ void add_report(CLI::App& command, int&) {
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. Elapsed: from a rank's\n"
         "arrival to its exit, mean over the ranks. /Bound: run time as a multiple of what no algorithm can beat. All\n"
         "are medians, in brackets the 95 % interval. Samples in which a rank missed its planned arrival do not count.\n"
-        "Ratios compare calls of the same repetition where there are such, and p is that of a permutation test.\n"
+        "Ratios compare calls of the same repetition where there are such, and p is that of the signed-rank test.\n"
         "Remarks: few (fewer than 6 samples: the interval is their range), correlated, drifting, unsteady, outliers.\n"
         "A contestant that was dropped after the screening is marked 'screened only' and is compared with nobody.\n"
         "--csv: file, run, collective, bytes, pattern, datatype, op, root, ranks, contestant, segments, stage,\n"

@@ -51,10 +51,12 @@ std::string interval_text(const estimate& e) {
 
 std::string ratio_text(const estimate& e) { return fmt::format("{:.3f} [{:.3f}, {:.3f}]", e.value, e.low, e.high); }
 
-/// Said in words: what is not significant is no difference that was shown.
+/// Said in words: what is not significant is no difference that was shown. The test and the interval must agree, as
+/// they look at the pairs in different ways.
 std::string_view verdict(const comparison& c) {
-    if (c.p > significant) return "not significant";
-    return c.ratio.value < 1 ? "faster" : "slower";
+    if (c.p <= significant && c.ratio.high < 1) return "faster";
+    if (c.p <= significant && c.ratio.low > 1) return "slower";
+    return "not significant";
 }
 
 std::string verdict_with_p(const comparison& c) {

@@ -48,7 +48,9 @@ function estimate_cell(e) {
 }
 function verdict(r) {
     if (!r) return '';
-    if (r.p > 0.05) return html('span', {}, 'not significant', html('i', {class: 'below'}, p_text(r.p)));
+    // The test and the interval must agree, as they look at the pairs in different ways.
+    if (r.p > 0.05 || (r.low <= 1 && r.high >= 1))
+        return html('span', {}, 'not significant', html('i', {class: 'below'}, p_text(r.p)));
     return html(
         'span', {}, html('span', {class: r.value < 1 ? 'win' : 'lose'}, r.value < 1 ? 'faster' : 'slower'),
         html('i', {class: 'below'}, p_text(r.p)));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace rubato::cli {
@@ -96,8 +97,17 @@ void campaign::repeat(series& s, std::int32_t number) {
     for (const contestant& c : s.who) call(s, c, number);
 }
 
+/// Arrivals of their own for each repetition: those that chose the best do not count again, and another seed draws
+/// others.
+std::vector<time_ns> campaign::arrivals_of(const series& s, std::int32_t number) const {
+    const std::int64_t before = s.stage == results::stage::measure ? 0 : how_.repetitions;
+    const std::int64_t draws = std::int64_t{how_.repetitions} + std::max(how_.screenings, how_.warmups);
+    const auto seed = static_cast<std::int64_t>(how_.seed % (1 << 30));
+    return parse_arrivals(s.what.pattern, ranks_, seed * draws + before + number);
+}
+
 void campaign::call(const series& s, const contestant& c, std::int32_t number) {
-    const std::vector<time_ns> arrivals = parse_arrivals(s.what.pattern, ranks_, number);
+    const std::vector<time_ns> arrivals = arrivals_of(s, number);
     for (int spoilt = 0;; ++spoilt) {
         if (spoilt == most_spoilt) throw not_punctual();
         timed_calls::outcome o = calls_.run(c, s.data, arrivals);
@@ -119,18 +129,20 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
 void campaign::draw(const series& s) {
     for (const contestant& c : s.who) {
         if (c.use == nullptr) continue;
-        timed_calls::outcome o = calls_.run(c, s.data, parse_arrivals(s.what.pattern, ranks_), true);
+        timed_calls::outcome o = calls_.run(c, s.data, arrivals_of(s, 0), true);
         if (write_ != nullptr)
             write_->add(results::timeline{s.what.number, c.known.name, o.seen.arrivals, o.seen.exits, o.steps});
     }
 }
 
-/// Who takes more than twice as long as the quickest is not screened again; the library's own choice always is.
+/// Who takes more than twice as long as the quickest of its side is not screened again; the library's own choice always
+/// is.
 void campaign::drop_hopeless(std::vector<contestant>& who) const {
-    double quickest = std::numeric_limits<double>::max();
-    for (const contestant& c : who) quickest = std::min(quickest, median(seen_.at(c.known.name)));
+    std::array<double, 2> quickest{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    const auto side = [](const contestant& c) { return c.use != nullptr ? 0U : 1U; };
+    for (const contestant& c : who) quickest[side(c)] = std::min(quickest[side(c)], median(seen_.at(c.known.name)));
     std::erase_if(who, [&](const contestant& c) {
-        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest;
+        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest[side(c)];
     });
 }
 

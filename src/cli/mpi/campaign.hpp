@@ -76,6 +76,7 @@ private:
     void repeat(series& s, std::int32_t number);
     void call(const series& s, const contestant& c, std::int32_t number);
     void draw(const series& s);
+    std::vector<time_ns> arrivals_of(const series& s, std::int32_t number) const;
     void drop_hopeless(std::vector<contestant>& who) const;
     std::vector<contestant> best(const std::vector<contestant>& all) const;
 
