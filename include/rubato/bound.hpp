@@ -1,4 +1,5 @@
-// How soon a collective can end, whatever the algorithm, if ranks arrive at given times.
+// How soon a collective can end if ranks arrive at given times, in the model in which a port is busy for the whole of a
+// message's time, its latency included.
 #pragma once
 
 #include "rubato/problem.hpp"

@@ -11,6 +11,10 @@ document.documentElement.dataset.errors = '';
 window.addEventListener('error', e => note_error(e.message));
 window.addEventListener('unhandledrejection', e => note_error(String(e.reason)));
 
+// Of any number of values: a function cannot be called with more than some 100,000.
+const least = values => values.reduce((a, b) => Math.min(a, b), Infinity);
+const most = values => values.reduce((a, b) => Math.max(a, b), -Infinity);
+
 function element(space, name, attributes, children) {
     const e = space ? document.createElementNS(space, name) : document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) {

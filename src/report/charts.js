@@ -154,7 +154,7 @@ function strip_plot({rows, text, label, width = 1180}) {
     const [left, right, row, top] = [230, width - 30, 24, 6];
     const bottom = top + rows.length * row;
     const all = rows.flatMap(r => r.values);
-    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const [low, high] = [least(all), most(all)];
     const far = high > 4 * low && low > 0;
     const scale = (far ? logarithmic : linear)(
         far ? low / 1.05 : low - (high - low) * 0.03, far ? high * 1.05 : high + (high - low) * 0.03, left, right);
@@ -276,7 +276,7 @@ function timeline({arrivals, exits, steps, text, width = 1180}) {
     const row = Math.max(5, Math.min(22, 620 / ranks));
     const bottom = top + ranks * row;
     const times = [...arrivals, ...exits, ...(steps || []).flat().flatMap(s => [s[2], s[3]])];
-    const scale = linear(Math.min(0, ...times), Math.max(...times), left, right);
+    const scale = linear(Math.min(0, least(times)), most(times), left, right);
     const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call'});
     for (const v of scale.ticks)
         drawing.append(

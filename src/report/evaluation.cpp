@@ -21,12 +21,16 @@ double mean(const std::vector<double>& values) {
     return sum / static_cast<double>(values.size());
 }
 
-/// Of the arrivals by which calls were planned, from those that came.
+/// Of the arrivals by which calls were planned, from those that came, both from the earliest on.
 std::optional<double> prediction_error(const std::vector<call>& calls) {
     std::vector<double> errors;
-    for (const call& c : calls)
+    for (const call& c : calls) {
+        if (c.from->predicted.empty()) continue;
+        const time_ns shift = std::ranges::min(c.from->predicted) - std::ranges::min(c.from->arrivals);
         for (std::size_t r = 0; r < c.from->predicted.size(); ++r)
-            errors.push_back(std::abs(static_cast<double>((c.from->predicted[r] - c.from->arrivals[r]).count())));
+            errors.push_back(
+                std::abs(static_cast<double>((c.from->predicted[r] - c.from->arrivals[r] - shift).count())));
+    }
     if (errors.empty()) return std::nullopt;
     return mean(errors);
 }

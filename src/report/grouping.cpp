@@ -37,10 +37,47 @@ call measures_of(const results::sample& s, std::size_t run, std::int32_t root) {
     throw error(fmt::format("'{}' contradicts itself", r.file), what, "measure again with --output");
 }
 
+/// What decides about times beside what is measured. Not the model: without a given one it follows from a measurement.
+std::map<std::string, std::string> conditions_of(const results::conditions& c) {
+    const std::set<std::string> hosts(c.hosts.begin(), c.hosts.end());
+    std::map<std::string, std::string> all{
+        {"mpi", c.mpi},
+        {"rubato", c.rubato},
+        {"start", c.start},
+        {"delay", c.delay},
+        {"prediction", c.prediction},
+        {"ranks per host", fmt::format("{:.3g}", static_cast<double>(c.hosts.size()) /
+                                                     static_cast<double>(std::max<std::size_t>(1, hosts.size())))}};
+    constexpr std::string_view prefix = "OMPI_MCA_";
+    for (const auto& [name, value] : c.mpi_settings)
+        all[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = value;
+    return all;
+}
+
+/// For each run, its conditions that are not those of all.
+std::vector<std::string> differences(const std::vector<results::run>& runs) {
+    std::map<std::string, std::set<std::string>> values;
+    std::vector<std::map<std::string, std::string>> all;
+    for (const results::run& r : runs) all.push_back(conditions_of(r.how));
+    for (const auto& one : all)
+        for (const auto& [name, value] : one) values[name];
+    for (auto& [name, seen] : values)
+        for (auto& one : all) seen.insert(one.try_emplace(name, "unset").first->second);
+    std::vector<std::string> result;
+    for (const auto& one : all) {
+        result.emplace_back();
+        for (const auto& [name, value] : one)
+            if (values[name].size() > 1)
+                result.back() += fmt::format("{}{}={}", result.back().empty() ? "" : ", ", name, value);
+    }
+    return result;
+}
+
 /// The lines of one run, looked up by the number of the case.
 class run_reader {
 public:
-    run_reader(const results::run& r, std::size_t index, std::vector<measured_case>& cases) : run_(r), index_(index) {
+    run_reader(const results::run& r, std::size_t index, std::string differs, std::vector<measured_case>& cases)
+        : run_(r), index_(index), differs_(std::move(differs)) {
         for (const results::measured_case& c : r.cases) {
             parse_collective(c.collective);
             if (c.root < 0 || c.root >= r.how.ranks()) contradiction(r, "a root is no rank");
@@ -68,7 +105,7 @@ public:
 private:
     std::size_t find_or_add(std::vector<measured_case>& cases, const results::measured_case& c) const {
         measured_case fresh;
-        fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks()};
+        fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks(), differs_};
         fresh.bytes = c.bytes;
         fresh.pattern = c.pattern;
         const auto same = [&](const measured_case& old) {
@@ -85,6 +122,7 @@ private:
 
     const results::run& run_;
     std::size_t index_;
+    std::string differs_;
     std::map<std::int32_t, std::size_t> place_{};
 };
 
@@ -148,7 +186,8 @@ analysis group(std::vector<results::run> runs) {
     a.runs = std::move(runs);
     // Cases first: what is found later points to them.
     std::vector<run_reader> readers;
-    for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, a.cases);
+    const std::vector<std::string> differs = differences(a.runs);
+    for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, differs[i], a.cases);
     std::map<std::pair<const measured_case*, std::string>, collected> rest;
     std::map<measured_case*, std::vector<results::overlap>> overlaps;
     for (const run_reader& reader : readers) {

@@ -111,6 +111,7 @@ json as_json(const measured_case& c) {
              {"op", kind.reduces ? c.in.op : ""},
              {"root", kind.rooted ? json(c.in.root) : json()},
              {"ranks", c.in.ranks},
+             {"conditions", c.in.conditions},
              {"hosts", c.hosts},
              {"bytes", c.bytes},
              {"pattern", c.pattern},

@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 const at = id => document.getElementById(id);
 const unique = list => [...new Set(list)];
-const group_of = c => [c.collective, c.datatype, c.op, c.root !== null && `root ${c.root}`].filter(Boolean).join(', ');
+const group_of = c => [c.collective, c.datatype, c.op, c.root !== null && `root ${c.root}`, c.conditions].filter(Boolean).join(', ');
 const setups = unique(data.cases.map(group_of));
 const state = {
     case: data.cases.find(c => c.best_rubato && c.delay) || data.cases[0],

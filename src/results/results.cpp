@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <tuple>
 
 namespace nlohmann {
@@ -89,6 +90,16 @@ void read_file(const std::string& file, std::vector<run>& runs) {
         throw error(fmt::format("'{}' holds no run", file), not_ours, "measure with 'rubato bench --output FILE'");
 }
 
+/// A run that was ended may have left half a line, which nobody reads; a new one must not be joined to it.
+void drop_cut_line(const std::filesystem::path& path) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path, none)) return;
+    std::ifstream in(path, std::ios::binary);
+    const std::string all(std::istreambuf_iterator<char>(in), {});
+    const std::size_t whole = all.rfind('\n') + 1;  // 0 if there is none
+    if (whole < all.size()) std::filesystem::resize_file(path, whole, none);
+}
+
 }  // namespace
 
 std::vector<run> read(std::span<const std::string> files) {
@@ -110,6 +121,7 @@ recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
         std::filesystem::file_size(path, none) > 0)
         throw error(fmt::format("'{}' exists", file_), "measurements are not overwritten",
                     "give another name, or --resume to go on with it");
+    if (how == existing::append) drop_cut_line(path);
     out_.open(file_, std::ios::app);
     if (!out_)
         throw error(fmt::format("cannot write '{}'", file_), std::strerror(errno),

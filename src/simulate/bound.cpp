@@ -1,6 +1,8 @@
 // Notation: n ranks, m bytes, latency a, b per byte. T(k) = min over N of (ceil(log2 k) + N - 1) (a + b m / N): how
-// long it takes at least until one vector has come from one rank to k - 1 others, or from them, combined, to one, in
-// pieces of equal size over single ports (Marendic et al. 2016, 5.2). Of one message alone, T(2) = a + b m.
+// long it takes at least until one vector has come from one rank to k - 1 others, or from them, combined, to one, if it
+// is cut into pieces of equal size and a port is busy for a + b m / N with each (Marendic et al. 2016, 5.2). Of one
+// message alone, T(2) = a + b m. Where latency is no work for a port, as in LogGP, less is possible: a + b m is the
+// bound then, and T is what to expect at best.
 //
 // All bounds use the same argument: take the moment at which all but the k last ranks are there, and let those that are
 // there be done with all they can do, at no cost. What is left takes the k last ranks at least so long. The bound is
@@ -38,13 +40,13 @@ public:
     time_ns bcast() const { return std::max(last(), root_arrives() + vector_to(ranks_.size())); }
 
     /// The last one's vector has to come to all others, as in a broadcast; and of the k last ranks' vectors, each
-    /// element has to be received k times (k - 1 if k = n) until it is complete somewhere, and then n - 1 times until
-    /// all have it, which n links share.
+    /// element has to be received k - 1 times until it is complete somewhere, as the others' sum can wait there, and
+    /// then n - 1 times until all have it, which n links share.
     time_ns allreduce() const {
         const std::size_t n = ranks_.size();
         time_ns end = n > 1 ? last() + vector_to(n) : last();
         for (std::size_t k = 1; k <= n; ++k) {
-            const std::size_t received = n - 1 + std::min(k, n - 1);
+            const std::size_t received = n - 1 + k - 1;
             end = std::max(end,
                            ranks_[n - k].time + data(bytes_ * static_cast<double>(received) / static_cast<double>(n)));
         }
@@ -119,6 +121,7 @@ private:
 
 time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank root, std::int64_t bytes, const link& l) {
     const bounds b(arrivals, root, bytes, l);
+    if (bytes == 0 && what != collective::barrier) return b.last();  // nobody has to send anything
     switch (what) {
         case collective::barrier: return b.barrier();
         case collective::bcast: return b.bcast();

@@ -41,8 +41,9 @@ class report_test : public testing::Test {
 protected:
     report_test() : file_("") { start(); }
 
-    void start(std::size_t ranks = 3) {
+    void start(std::size_t ranks = 3, const char* how = "window") {
         results::conditions c;
+        c.start = how;
         c.hosts.assign(ranks, "here");
         c.hosts.back() = "there";
         c.started = "2024-05-01T12:00:00Z";
@@ -143,6 +144,19 @@ TEST_F(report_test, calls_of_one_repetition_are_compared_as_pairs) {
     EXPECT_GT(unpaired.is.p, 0.05);
     EXPECT_EQ(a.cases[0].reference(best_native)->name, "native");
     EXPECT_EQ(ours.to_reference.count("best Rubato"), 0U) << "nobody is compared with itself";
+}
+
+TEST_F(report_test, runs_under_other_conditions_are_kept_apart) {
+    add_case(1, "balanced");
+    out_.add(balanced_call(1, chain, 0, 100us));
+    start(3, "barrier");
+    add_case(1, "balanced");
+    out_.add(balanced_call(1, chain, 0, 900us));
+    const analysis a = analyse();
+    ASSERT_EQ(a.cases.size(), 2U);
+    EXPECT_EQ(a.cases[0].in.conditions, "start=barrier");
+    EXPECT_EQ(a.cases[0].entries.front().run_time.value, 900e3);
+    EXPECT_EQ(a.cases[1].in.conditions, "start=window");
 }
 
 TEST_F(report_test, what_is_alike_in_several_runs_is_put_together) {

@@ -88,6 +88,13 @@ TEST_F(results_file, leaves_out_a_line_that_was_cut) {
     EXPECT_NE(problem_of_reading().find(":2:"), std::string::npos) << problem_of_reading();
 }
 
+TEST_F(results_file, goes_on_after_a_line_that_was_cut) {
+    recorder(name_, recorder::existing::refuse).add(conditions{});
+    append(R"({"kind":"sample","name":"na)");
+    recorder(name_, recorder::existing::append).add(conditions{});
+    EXPECT_EQ(read_back().size(), 2U);
+}
+
 TEST_F(results_file, is_not_overwritten) {
     recorder(name_, recorder::existing::refuse).add(conditions{});
     EXPECT_THROW(recorder(name_, recorder::existing::refuse), error);

@@ -112,15 +112,6 @@ void keep_on_interrupt(const std::string& file) {
     std::signal(SIGTERM, interrupted);
 }
 
-/// What rank 0 finds wrong before it communicates, all must learn.
-void all_or_none(const std::string& trouble, int me) {
-    int bad = trouble.empty() ? 0 : 1;
-    MPI_Bcast(&bad, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (bad == 0) return;
-    if (me == 0) throw error(trouble);
-    throw error("rank 0 cannot begin");
-}
-
 /// Line by line on a terminal, and then only if it takes long.
 class progress_line {
 public:
@@ -159,15 +150,18 @@ void print(const options& o, const results::run& measured) {
 
 /// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
 void measure(const options& o, int me, int ranks, bool& begun) {
-    timed_calls::settings how = calls_of(o);
-    campaign_settings s = campaign_of(o, ranks);
-    const std::vector<std::int32_t> tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
-    if (!o.model_text.empty()) parse_model(o.model_text);
+    timed_calls::settings how;
+    campaign_settings s;
+    std::vector<std::int32_t> tests;
     std::vector<results::measured_case> done;
     std::optional<results::recorder> recorder;
     std::string trouble;
     try {
-        if (o.resume)
+        how = calls_of(o);
+        s = campaign_of(o, ranks);
+        tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
+        if (!o.model_text.empty()) parse_model(o.model_text);
+        if (o.resume && me == 0)
             for (const results::run& r : results::read(std::vector{o.output}))
                 for (const results::measured_case& c : r.cases)
                     if (c.done && overlaps(r, c) == o.overlap) done.push_back(c);
@@ -177,7 +171,8 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     } catch (const error& e) {
         trouble = e.what();
     }
-    all_or_none(trouble, me);
+    trouble = said_by_one(trouble, me, ranks);  // hosts may have different files
+    if (!trouble.empty()) throw error(trouble);
 
     begun = true;
     timed_calls calls(how);
@@ -251,7 +246,8 @@ void add_bench(CLI::App& command, int& status) {
     add_integer(sub, "--keep", o->keep, "number of contestants to keep", 1, 1 << 20,
                 "after screening, of rubato's and of the native ones (default 3)");
     sub.add_option("--budget", o->budget, "begin no repetition of a case after this time, as 30s (default: no limit)");
-    add_integer(sub, "--seed", o->seed, "seed", 0, INT32_MAX, "for the order, and which arrivals are drawn first (default 0)");
+    add_integer(sub, "--seed", o->seed, "seed", 0, INT32_MAX,
+                "for the order, and which arrivals are drawn first (default 0)");
     sub.add_option("--start", o->start, "window: at an agreed time (default); barrier: after two barriers");
     sub.add_option("--delay", o->delay, "late ranks sleep (default) or spin");
     sub.add_option("--tolerance", o->tolerance,

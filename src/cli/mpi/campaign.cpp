@@ -20,10 +20,20 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
                 planned_case p{&c,
                                {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
                                 how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0}};
-                if (std::ranges::none_of(done, [&p](const auto& d) { return results::same(d, p.what); }))
-                    all.push_back(p);
+                all.push_back(p);
             }
-    return all;
+    // Only rank 0 knows what is done: others may not see its files.
+    std::vector<int> skip;
+    for (const planned_case& p : all)
+        skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
+    MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD);
+    std::vector<planned_case> left;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (skip[i] != 0) continue;
+        left.push_back(all[i]);
+        left.back().what.number = static_cast<std::int32_t>(left.size()) - 1;
+    }
+    return left;
 }
 
 bool time_is_up(const campaign_settings& how, time_ns since) {
@@ -116,7 +126,7 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
         seen.in_case = s.what.number;
         seen.repetition = number;
         seen.stage = s.stage;
-        seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.what.bytes, how_.speed);
+        seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.data.bytes(), how_.speed);
         if (write_ != nullptr) write_->add(seen);
         if (seen.late) continue;
         if (s.stage == results::stage::screen)
@@ -129,7 +139,8 @@ void campaign::call(const series& s, const contestant& c, std::int32_t number) {
 void campaign::draw(const series& s) {
     for (const contestant& c : s.who) {
         if (c.use == nullptr) continue;
-        timed_calls::outcome o = calls_.run(c, s.data, arrivals_of(s, 0), true);
+        const timed_calls::outcome o = calls_.run(c, s.data, arrivals_of(s, 0), true);
+        if (!o.wrong.empty()) throw wrong_result(c, o.wrong);
         if (write_ != nullptr)
             write_->add(results::timeline{s.what.number, c.known.name, o.seen.arrivals, o.seen.exits, o.steps});
     }

@@ -104,8 +104,8 @@ experiment experiment::of_bytes(std::int64_t bytes) const {
     return {other, me_, ranks_};
 }
 
-/// The first elements of a rank's input. Small integers, so that sums are exact; of a product, only one factor is
-/// not 1.
+/// The first elements of a rank's input. Small integers, so that sums are exact; of a product, one rank's factor
+/// alone is not 1, and which rank and factor differs from element to element.
 std::vector<std::byte> experiment::values(int rank) const {
     std::vector<std::byte> result(period * type_.size);
     for (std::int64_t i = 0; i < period; ++i) {
@@ -113,9 +113,9 @@ std::vector<std::byte> experiment::values(int rank) const {
         if (call_.op != MPI_PROD) h ^= static_cast<std::uint64_t>(rank);
         h = (h ^ (h >> 31U)) * 0xbf58476d1ce4e5b9U;
         h ^= h >> 29U;
-        const int value = call_.op != MPI_PROD
-                              ? static_cast<int>(h % 5)
-                              : (h % static_cast<std::uint64_t>(ranks_) == static_cast<unsigned>(rank)) + 1;
+        int value = static_cast<int>(h % 5);
+        if (call_.op == MPI_PROD)
+            value = h / 5 % static_cast<std::uint64_t>(ranks_) == static_cast<unsigned>(rank) ? value + 1 : 1;
         type_.set(&result[static_cast<std::size_t>(i) * type_.size], value);
     }
     return result;

@@ -3,6 +3,7 @@
 
 #include "rubato/mpi.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ public:
     experiment(const settings& s, int me, int ranks);
 
     collective what() const { return call_.what; }
+    /// Of the vector, or of the wider buffer in all, in whole elements.
+    std::int64_t bytes() const { return static_cast<std::int64_t>(std::max(input_.size(), output_.size())); }
     /// The same of another size.
     experiment of_bytes(std::int64_t bytes) const;
 

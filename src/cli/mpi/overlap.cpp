@@ -193,9 +193,9 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
     }
     const time_ns late = calls_.start_together();
     const spent mine = run_beside(r, e);
-    if (!calls_.punctual(late)) return std::nullopt;
     const std::string wrong = e.how != way::computation ? said_by_one(data.wrong(), me_, ranks_) : "";
     if (!wrong.empty()) throw wrong_result(c, wrong);
+    if (!calls_.punctual(late)) return std::nullopt;
     return over_ranks(e, mine);
 }
 
