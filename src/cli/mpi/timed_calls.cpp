@@ -158,9 +158,11 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const time_ns start = start_time();
     const time_ns planned = start + arrivals[static_cast<std::size_t>(me_)];
     pass_time_until(start);
+    // Who is not late does not begin before it comes.
+    const time_ns begin = now();
     if (early && !how_.announced) ours->expect(how, job);
     pass_time_until(planned);
-    const time_ns arrival = now();
+    const time_ns arrival = planned > start ? now() : begin;
     if (c.use != nullptr)
         ours->run(how, job);
     else
