@@ -212,7 +212,7 @@ int run(const options& o) {
     bool begun = false;
     try {
         measure(o, me, ranks, begun);
-    } catch (const error& e) {
+    } catch (const std::exception& e) {
         const bool alone = begun && dynamic_cast<const common_error*>(&e) == nullptr;
         if (alone || me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;

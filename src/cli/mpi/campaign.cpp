@@ -43,6 +43,15 @@ bool time_is_up(const campaign_settings& how, time_ns since) {
     return up != 0;
 }
 
+void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
+                std::vector<contestant>& who) {
+    for (contestant& k : who) k.known.in_case = what.number;
+    if (write == nullptr) return;
+    write->add_clock(clock_error);
+    write->add(what);
+    for (const contestant& k : who) write->add(k.known);
+}
+
 common_error not_punctual() {
     return {"ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
             "wait until it is quiet, allow more by --tolerance, or use --start barrier"};
@@ -76,14 +85,7 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     const time_ns error = calls_.clock_error();
     experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
     std::vector<contestant> who = contestants_of(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
-    if (write_ != nullptr) {
-        write_->add_clock(error);
-        write_->add(what);
-        for (contestant& k : who) {
-            k.known.in_case = what.number;
-            write_->add(k.known);
-        }
-    }
+    begin_case(write_, error, what, who);
     series warm{what, who, data, results::stage::warmup};
     const bool cold = !warm_ || warm_->collective != what.collective || warm_->bytes != what.bytes;
     for (std::int32_t i = 0; i < how_.warmups && cold; ++i) repeat(warm, i);

@@ -45,6 +45,9 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
 bool time_is_up(const campaign_settings& how, time_ns since);
 
 constexpr int most_spoilt = 20;  ///< calls in a row
+/// Records what is to be measured, and by whom; `write` is null on all ranks but 0.
+void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
+                std::vector<contestant>& who);
 common_error not_punctual();
 common_error wrong_result(const contestant& c, const std::string& wrong);
 

@@ -87,14 +87,7 @@ void overlap_campaign::run_case(const contest& c, const results::measured_case& 
     std::vector<contestant> who =
         contestants_without_blocking(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
     const time_ns error = calls_.clock_error();
-    if (write_ != nullptr) {
-        write_->add_clock(error);
-        write_->add(what);
-        for (contestant& k : who) {
-            k.known.in_case = what.number;
-            write_->add(k.known);
-        }
-    }
+    begin_case(write_, error, what, who);
     std::vector<entry> all;
     for (const contestant& k : who) {
         const std::vector<entry> more = entries_of(k, data);
