@@ -96,7 +96,7 @@ inline constexpr double unremarkable_outliers = 3;
 
 /// What a reader should know before trusting an interval:
 ///   few         fewer than 6 samples: the interval is their range
-///   correlated  the runs test says so; intervals are too narrow, p too small
+///   correlated  there are too few runs; intervals are too narrow, p too small
 ///   drifting    from first to last by more than 2 %
 ///   unsteady    the spread of the first half is not that of the second
 ///   outliers    more than 10 %, and more than 3

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace rubato::cli {
 namespace {
@@ -71,6 +72,14 @@ void check_reference(const report::analysis& a) {
                 fmt::format("there are {}", some));
 }
 
+void check_outputs(std::initializer_list<std::string> files) {
+    std::set<std::filesystem::path> seen;
+    for (const std::string& f : files)
+        if (!f.empty() && !seen.insert(std::filesystem::absolute(f).lexically_normal()).second)
+            throw error(fmt::format("'{}' is to be written twice", f), "one would take the other's place",
+                        "give each output a file of its own");
+}
+
 void make(const options& o) {
     std::optional<model> network;
     if (!o.model.empty()) network = parse_model(o.model);
@@ -78,6 +87,7 @@ void make(const options& o) {
     a.reference = o.reference;
     a.model = o.model;
     check_reference(a);
+    check_outputs({o.page, o.csv, o.repro});
     output page(o.page, o.files);
     output csv(o.csv, o.files);
     output repro(o.repro, o.files);

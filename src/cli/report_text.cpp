@@ -15,6 +15,7 @@ namespace {
 
 using report::entry;
 using report::measured_case;
+using report::versus;
 
 constexpr double significant = 0.05;
 
@@ -53,22 +54,25 @@ std::string ratio_text(const estimate& e) { return fmt::format("{:.3f} [{:.3f}, 
 
 /// Said in words: what is not significant is no difference that was shown. The test and the interval must agree, as
 /// they look at the pairs in different ways.
-std::string_view verdict(const comparison& c) {
+std::string_view verdict(const versus& v) {
+    const comparison& c = v.is;
     if (c.p <= significant && c.ratio.high < 1) return "faster";
     if (c.p <= significant && c.ratio.low > 1) return "slower";
-    return "not significant";
+    constexpr std::size_t fewest = 6;  // of fewer, even if all agree, p is above 0.05
+    return v.pairs > 0 && v.pairs < fewest ? "too few to say" : "not significant";
 }
 
-std::string verdict_with_p(const comparison& c) {
-    return fmt::format("{} (p {})", verdict(c), c.p < 0.001 ? std::string("< 0.001") : fmt::format("{:.3f}", c.p));
+std::string verdict_with_p(const versus& v) {
+    const double p = v.is.p;
+    return fmt::format("{} (p {})", verdict(v), p < 0.001 ? std::string("< 0.001") : fmt::format("{:.3f}", p));
 }
 
 std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
 
 /// With the best native one, if it was.
-const comparison* compared(const entry& e) {
+const versus* compared(const entry& e) {
     const auto found = e.to_reference.find(std::string(report::best_native));
-    return found == e.to_reference.end() ? nullptr : &found->second.is;
+    return found == e.to_reference.end() ? nullptr : &found->second;
 }
 
 /// Without the collective, which the heading says.
@@ -96,10 +100,15 @@ std::vector<std::string> winner_row(const measured_case& c) {
     const entry* ours = c.reference(report::best_rubato);
     const entry* theirs = c.reference(report::best_native);
     const entry* plain = c.reference(report::native_default);
-    const comparison* is = ours != nullptr ? compared(*ours) : nullptr;
+    const versus* is = ours != nullptr ? compared(*ours) : nullptr;
     const auto of = [](const entry* e, auto text) { return e != nullptr ? text(*e) : std::string("-"); };
     const auto run = [](const entry& e) { return time_text(e.run_time.value); };
     const auto tail = [](const entry& e) { return time_text(e.tail); };
+    std::string remarks;
+    for (const entry* e : {ours, theirs})
+        if (e != nullptr && !e->remarks.empty())
+            remarks += fmt::format("{}{}{}", remarks.empty() ? "" : "; ", e->native() ? "native: " : "",
+                                   fmt::join(e->remarks, ", "));
     return {format_bytes(c.bytes),
             arrivals_text(c),
             of(ours, [&c](const entry& e) { return short_name(c, e.name); }),
@@ -110,16 +119,16 @@ std::vector<std::string> winner_row(const measured_case& c) {
             of(theirs, run),
             of(theirs, tail),
             of(plain, run),
-            is != nullptr ? ratio_text(is->ratio) : "-",
+            is != nullptr ? ratio_text(is->is.ratio) : "-",
             is != nullptr ? std::string(verdict(*is)) : "-",
-            of(ours, [](const entry& e) { return fmt::format("{}", fmt::join(e.remarks, ", ")); })};
+            remarks};
 }
 
 std::vector<std::string> contestant_row(const measured_case& c, const entry& e) {
     const std::string name = short_name(c, e.name);
     if (e.calls.empty())
         return {name, "-", "-", "-", "-", "-", time_text(e.first_call), "0", fmt::format("{}", e.late), "-", "-", ""};
-    const comparison* is = compared(e);
+    const versus* is = compared(e);
     std::string remarks = fmt::format("{}", fmt::join(e.remarks, ", "));
     if (e.screened_only) remarks = remarks.empty() ? "screened only" : "screened only, " + remarks;
     return {name,
@@ -131,7 +140,7 @@ std::vector<std::string> contestant_row(const measured_case& c, const entry& e) 
             time_text(e.first_call),
             fmt::format("{}", e.calls.size()),
             fmt::format("{}", e.late),
-            is != nullptr ? ratio_text(is->ratio) : "-",
+            is != nullptr ? ratio_text(is->is.ratio) : "-",
             is != nullptr ? verdict_with_p(*is) : "-",
             remarks};
 }
@@ -191,7 +200,8 @@ std::string contestants_text(const report::analysis& a) {
         std::vector<std::vector<std::string>> rows{{"CONTESTANT", "RUN TIME [95 %]", "TAIL", "ELAPSED", "ROOT",
                                                     "/BOUND", "FIRST CALL", "SAMPLES", "LATE", "/BEST NATIVE [95 %]",
                                                     "IS", "REMARKS"}};
-        for (const entry& e : c.entries) rows.push_back(contestant_row(c, e));
+        for (const entry& e : c.entries)  // of those whose overlap alone was measured there is nothing to say here
+            if (!e.calls.empty() || e.late > 0 || e.first_call) rows.push_back(contestant_row(c, e));
         if (rows.size() == 1) continue;
         out += fmt::format("\n{}, {}, arrivals {}\n\n{}", heading(c), format_bytes(c.bytes), c.pattern,
                            align(rows, {false, false, true, true, true, true, true, true, true, false, false, false}));

@@ -116,7 +116,8 @@ network_fit fit_network(std::span<const round_trips> measured, const fit_setting
 }
 
 loggp loggp_of(const network_fit& fit, double combine, std::optional<std::int64_t> rendezvous) {
-    const fitted_line& gap = fit.ranges[fit.segments].gap;
+    fitted_line gap = fit.ranges[fit.segments].gap;
+    if (gap.slope.value <= 0) gap.slope = fit.ranges.back().gap.slope;  // disturbed; longer messages are so less
     loggp m{rounded(fit.L.value), rounded(std::min(fit.o.value, fit.latency.value / 2)), rounded(gap.first.value),
             rounded(gap.slope.value), rounded(combine)};
     if (rendezvous) m.rendezvous = *rendezvous;

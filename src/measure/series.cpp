@@ -143,7 +143,8 @@ std::vector<std::string_view> remarks(std::span<const double> samples) {
     if (samples.size() < fewest_for_interval) return {"few"};
     if (samples.size() < fewest_for_remarks) return {};
     std::vector<std::string_view> found;
-    if (runs_test(samples).p < remarkable_p) found.emplace_back("correlated");
+    const test_result runs = runs_test(samples);
+    if (runs.statistic < 0 && runs.p / 2 < remarkable_p) found.emplace_back("correlated");
     const linear_trend t = fit_trend(samples);
     if (t.p < remarkable_p && std::abs(t.drift) > remarkable_drift) found.emplace_back("drifting");
     const std::span<const double> halves[] = {samples.first(samples.size() / 2), samples.last(samples.size() / 2)};

@@ -134,10 +134,10 @@ void relate(analysis& a) {
                 continue;
             const auto whole = [](double ns) { return time_ns(std::llround(ns)); };
             const time_ns alone = whole(without->run_time.value);
-            const auto share = [&](double run) {
-                return normalised(absorption(alone, whole(run), whole(e.imbalance)), alone);
-            };
-            e.absorption = {share(e.run_time.value), share(e.run_time.high), share(e.run_time.low)};
+            std::vector<double> shares;  // of each call, as arrivals may be others in each
+            for (const call& k : e.calls)
+                shares.push_back(normalised(absorption(alone, whole(k.run_time), whole(k.imbalance)), alone));
+            e.absorption = estimate_median(shares);
         }
     }
 }

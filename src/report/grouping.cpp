@@ -37,28 +37,11 @@ call measures_of(const results::sample& s, std::size_t run, std::int32_t root) {
     throw error(fmt::format("'{}' contradicts itself", r.file), what, "measure again with --output");
 }
 
-/// What decides about times beside what is measured. Not the model: without a given one it follows from a measurement.
-std::map<std::string, std::string> conditions_of(const results::conditions& c) {
-    const std::set<std::string> hosts(c.hosts.begin(), c.hosts.end());
-    std::map<std::string, std::string> all{
-        {"mpi", c.mpi},
-        {"rubato", c.rubato},
-        {"start", c.start},
-        {"delay", c.delay},
-        {"prediction", c.prediction},
-        {"ranks per host", fmt::format("{:.3g}", static_cast<double>(c.hosts.size()) /
-                                                     static_cast<double>(std::max<std::size_t>(1, hosts.size())))}};
-    constexpr std::string_view prefix = "OMPI_MCA_";
-    for (const auto& [name, value] : c.mpi_settings)
-        all[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = value;
-    return all;
-}
-
 /// For each run, its conditions that are not those of all.
 std::vector<std::string> differences(const std::vector<results::run>& runs) {
     std::map<std::string, std::set<std::string>> values;
     std::vector<std::map<std::string, std::string>> all;
-    for (const results::run& r : runs) all.push_back(conditions_of(r.how));
+    for (const results::run& r : runs) all.push_back(results::decisive(r.how));
     for (const auto& one : all)
         for (const auto& [name, value] : one) values[name];
     for (auto& [name, seen] : values)
@@ -98,6 +81,10 @@ public:
         if (s.arrivals.size() != ranks || s.exits.size() != ranks ||
             (!s.predicted.empty() && s.predicted.size() != ranks))
             contradiction(run_, fmt::format("a sample of '{}' has not as many times as ranks", s.name));
+        for (std::size_t r = 0; r < ranks; ++r)
+            if (s.exits[r] < s.arrivals[r])
+                contradiction(run_, fmt::format("in case {}, repetition {} of '{}', rank {} leaves before it comes",
+                                                s.in_case, s.repetition, s.name, r));
     }
 
     std::size_t index() const { return index_; }

@@ -186,6 +186,9 @@ std::string summary(const analysis& a) {
     std::string when;
     if (!dates.empty()) when = fmt::format(", measured {}", *dates.begin());
     if (dates.size() > 1) when += fmt::format(" to {}", *dates.rbegin());
+    time_ns clock{};
+    for (const results::run& r : a.runs) clock = std::max(clock, r.how.clock_error);
+    if (clock > time_ns{}) when += fmt::format("; clocks agree within {}", format_time(clock));
     return fmt::format("{}: {} case{} of {}{}", enumerate(places), a.cases.size(), a.cases.size() == 1 ? "" : "s",
                        enumerate(collectives), when);
 }

@@ -21,11 +21,19 @@ const names = (() => {
                 points.set(e.name, (points.get(e.name) || 0) + (e.run_time && !e.screened_only ? 1 / (i + 1) : 0)));
     return [...points.keys()].sort((a, b) => points.get(b) - points.get(a));
 })();
-const colours = new Map(names.filter(n => n !== 'native').map((n, i) => [n, `var(--c${1 + i % 7})`]));
+/// The first look that nobody has with whom a contestant shares a case.
+const looks = new Map();
+for (const name of names) {
+    const others = data.cases.map(c => c.contestants.map(e => e.name)).filter(all => all.includes(name)).flat();
+    const taken = new Set(others.map(n => looks.get(n)));
+    let look = 0;
+    while (taken.has(look)) ++look;
+    if (name !== 'native') looks.set(name, look);
+}
+const colours = new Map([...looks].map(([n, look]) => [n, `var(--c${1 + look % 7})`]));
 colours.set('native', 'var(--c0)');
 /// Where there are more contestants than colours, another mark tells them apart.
-const mark_of =
-    new Map(names.filter(n => n !== 'native').map((n, i) => [n, Object.keys(marks)[Math.floor(i / 7) % 4]]));
+const mark_of = new Map([...looks].map(([n, look]) => [n, Object.keys(marks)[Math.floor(look / 7) % 4]]));
 mark_of.set('native', 'circle');
 const natives = new Set(data.cases.flatMap(c => c.contestants.filter(e => e.native).map(e => e.name)));
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <tuple>
 
 namespace nlohmann {
@@ -32,7 +33,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(stage, {{stage::measure, "measure"}, {stage::warmup
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(conditions, command, rubato, compiler, mpi, mpi_settings, system, cpu,
                                                 cores, hosts, started, seed, start, tolerance, delay, prediction, model,
                                                 link, clock_error)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collective, bytes, pattern, datatype, op, root)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collective, bytes, pattern, datatype, op, root,
+                                                asked)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(contestant, in_case, name, id, segments, round_time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sample, in_case, name, repetition, stage, late, arrivals, exits,
                                                 predicted, bound, begun_early)
@@ -55,7 +57,11 @@ void mark_done(run& r, std::int32_t number) {
 void take(run& r, const std::string& kind, const json& fields) {
     if (kind == "case") r.cases.push_back(fields.get<measured_case>());
     if (kind == "contestant") r.contestants.push_back(fields.get<contestant>());
-    if (kind == "sample") r.samples.push_back(fields.get<sample>());
+    if (kind == "sample") {
+        r.samples.push_back(fields.get<sample>());
+        if (fields.contains("stage") && json(r.samples.back().stage) != fields["stage"])
+            throw json::other_error::create(501, "no such stage", nullptr);
+    }
     if (kind == "timeline") r.timelines.push_back(fields.get<timeline>());
     if (kind == "overlap") r.overlaps.push_back(fields.get<overlap>());
     if (kind == "done") mark_done(r, fields.at("in_case").get<std::int32_t>());
@@ -104,13 +110,36 @@ void drop_cut_line(const std::filesystem::path& path) {
 
 std::vector<run> read(std::span<const std::string> files) {
     std::vector<run> runs;
-    for (const std::string& f : files) read_file(f, runs);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        std::error_code none;
+        for (const std::string& other : files.first(i))
+            if (std::filesystem::equivalent(files[i], other, none))
+                throw error(fmt::format("'{}' is given twice", files[i]), "its samples would count twice",
+                            "give it once");
+        read_file(files[i], runs);
+    }
     return runs;
 }
 
+std::map<std::string, std::string> decisive(const conditions& c) {
+    const std::set<std::string> hosts(c.hosts.begin(), c.hosts.end());
+    std::map<std::string, std::string> all{
+        {"mpi", c.mpi},
+        {"rubato", c.rubato},
+        {"start", c.start},
+        {"delay", c.delay},
+        {"prediction", c.prediction},
+        {"ranks per host", fmt::format("{:.3g}", static_cast<double>(c.hosts.size()) /
+                                                     static_cast<double>(std::max<std::size_t>(1, hosts.size())))}};
+    constexpr std::string_view prefix = "OMPI_MCA_";
+    for (const auto& [name, value] : c.mpi_settings)
+        all[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = value;
+    return all;
+}
+
 bool same(const measured_case& a, const measured_case& b) {
-    return std::tie(a.collective, a.bytes, a.pattern, a.datatype, a.op, a.root) ==
-           std::tie(b.collective, b.bytes, b.pattern, b.datatype, b.op, b.root);
+    return std::tie(a.collective, a.bytes, a.pattern, a.datatype, a.op, a.root, a.asked) ==
+           std::tie(b.collective, b.bytes, b.pattern, b.datatype, b.op, b.root, b.asked);
 }
 
 recorder::recorder(std::string file, existing how) : file_(std::move(file)) {

@@ -47,6 +47,10 @@ struct conditions {
     std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }
 };
 
+/// What decides about times beside what is measured, by name. Not the model: without a given one it follows from a
+/// measurement.
+std::map<std::string, std::string> decisive(const conditions& c);
+
 struct measured_case {
     std::int32_t number = 0;  ///< in its run
     std::string collective{};
@@ -55,7 +59,8 @@ struct measured_case {
     std::string datatype{};
     std::string op{};
     std::int32_t root = 0;
-    bool done = false;  ///< nothing is missing; told by a line of its own
+    std::string asked{};  ///< who is to take part, and how vectors are cut
+    bool done = false;    ///< nothing is missing; told by a line of its own
 };
 /// Whether they ask the same, whatever their numbers.
 bool same(const measured_case& a, const measured_case& b);

@@ -26,7 +26,7 @@ results::sample late_call(std::int32_t in_case, const char* name, std::int32_t r
     out.repetition = repetition;
     out.stage = s;
     out.arrivals = {0us, 10us, 100us};
-    out.exits = {end, end - 50us, end - 20us};
+    out.exits = {end, std::max<time_ns>(10us, end - 50us), std::max<time_ns>(100us, end - 20us)};
     out.bound = 160us;
     return out;
 }
@@ -202,6 +202,24 @@ TEST_F(report_test, absorption_needs_the_balanced_case) {
     EXPECT_FALSE(a.cases[0].find(chain)->absorption);
     // 150 alone; late by 100 it takes 200: 50 of the 100 were absorbed.
     EXPECT_DOUBLE_EQ(a.cases[1].find(chain)->absorption->value, 50. / 150);
+}
+
+TEST_F(report_test, absorption_is_that_of_each_call) {
+    add_case(1, "uniform:max=100us,seed=1");
+    add_case(2, "balanced");
+    out_.add(balanced_call(2, chain, 0, 150us));
+    // Late by 100, by 200, ...: whatever the delay, 50 of it is absorbed.
+    for (int i = 1; i <= 7; ++i) {
+        results::sample s = late_call(1, chain, i, 200us);
+        for (auto* times : {&s.arrivals, &s.exits})
+            for (time_ns& t : *times)
+                if (t >= 100us) t += (i - 1) * 100us;
+        out_.add(s);
+    }
+    const analysis a = analyse();
+    const estimate& share = *a.cases[1].find(chain)->absorption;
+    EXPECT_DOUBLE_EQ(share.low, 50. / 150);
+    EXPECT_DOUBLE_EQ(share.high, 50. / 150);
 }
 
 TEST_F(report_test, predictions_are_compared_with_arrivals) {

@@ -36,6 +36,7 @@ struct options {
     std::string prediction = "perfect";
     bool announced = false;
     std::string model_text{};
+    bool no_bound = false;
     std::string output{};
     bool resume = false;
     bool timelines = false;
@@ -64,13 +65,13 @@ timed_calls::settings calls_of(const options& o) {
     return s;
 }
 
-campaign_settings campaign_of(const options& o, int ranks) {
+campaign_settings campaign_of(const options& o) {
     campaign_settings s;
     for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
     for (const std::string& b : o.bytes) s.bytes.push_back(parse_bytes(b));
     s.patterns = o.patterns;
     if (s.patterns.empty()) s.patterns = {"balanced"};
-    for (const std::string& p : s.patterns) parse_arrivals(p, ranks);  // throws if it is none
+    s.segments_text = o.segments;
     s.segments.clear();
     for (const std::string& text : o.segments) s.segments.push_back(parse_segmentation(text));
     s.datatype = o.datatype;
@@ -137,9 +138,29 @@ bool overlaps(const results::run& r, const results::measured_case& c) {
     return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
 }
 
+/// The cases that are complete in the file with which a run goes on. Throws if they were measured in another way.
+std::vector<results::measured_case> done_in(const std::string& file, bool overlap, const results::conditions& now) {
+    std::vector<results::measured_case> done;
+    auto here = results::decisive(now);
+    here["ranks"] = std::to_string(now.ranks());
+    for (const results::run& r : results::read(std::vector{file})) {
+        auto there = results::decisive(r.how);
+        there["ranks"] = std::to_string(r.how.ranks());
+        for (const auto& [name, value] : there) here.try_emplace(name, "unset");
+        for (const auto& [name, value] : here)
+            if (const auto& before = there.try_emplace(name, "unset").first->second; before != value)
+                throw error(fmt::format("'{}' cannot be gone on with", file),
+                            fmt::format("{} was '{}' there and is '{}' now", name, before, value),
+                            "measure as before, or into another file");
+        for (const results::measured_case& c : r.cases)
+            if (c.done && overlaps(r, c) == overlap) done.push_back(c);
+    }
+    return done;
+}
+
 void print(const options& o, const results::run& measured) {
-    if (measured.samples.empty() && measured.overlaps.empty())  // of a run that was resumed
-        return write_out(fmt::format("all of it is in '{}' already\n", o.output));
+    if (measured.cases.empty())  // of a run that was resumed
+        return write_out(o.json ? "{}\n" : fmt::format("all of it is in '{}' already\n", o.output));
     report::analysis a = report::group({measured});
     for (report::measured_case& c : a.cases) report::evaluate(c, a.references());
     report::relate(a);
@@ -155,16 +176,21 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     std::vector<std::int32_t> tests;
     std::vector<results::measured_case> done;
     std::optional<results::recorder> recorder;
+    results::conditions c = conditions_here();
     std::string trouble;
     try {
         how = calls_of(o);
-        s = campaign_of(o, ranks);
+        s = campaign_of(o);
+        check(s, me, ranks);
         tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
+        if (o.prediction != "perfect") pattern_predictor(o.prediction, ranks);
         if (!o.model_text.empty()) parse_model(o.model_text);
-        if (o.resume && me == 0)
-            for (const results::run& r : results::read(std::vector{o.output}))
-                for (const results::measured_case& c : r.cases)
-                    if (c.done && overlaps(r, c) == o.overlap) done.push_back(c);
+        c.seed = s.seed;
+        c.start = o.start;
+        c.delay = o.delay;
+        c.tolerance = how.tolerance;
+        c.prediction = o.prediction;
+        if (o.resume && me == 0) done = done_in(o.output, o.overlap, c);
         if (me == 0)
             recorder.emplace(o.output,
                              o.resume ? results::recorder::existing::append : results::recorder::existing::refuse);
@@ -176,13 +202,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
 
     begun = true;
     timed_calls calls(how);
-    results::conditions c = conditions_here();
-    c.seed = s.seed;
-    c.start = o.start;
-    c.delay = o.delay;
-    c.tolerance = how.tolerance;
-    c.prediction = o.prediction;
-    c.link = s.speed = calls.measure_link();
+    if (!o.no_bound) s.speed = c.link = calls.measure_link();
     s.network = model_of(o, c.link);
     c.model = to_string(s.network);
     c.clock_error = calls.clock_error();
@@ -260,6 +280,9 @@ void add_bench(CLI::App& command, int& status) {
                  "early forms begin when another rank's announcement comes, not when their own rank names them");
     sub.add_option("--model", o->model_text,
                    "for segments and plans in rounds (default: what the link is measured to do)");
+    sub.add_flag("--no-bound", o->no_bound,
+                 "do not measure the link: no bounds, and nothing large is sent before the first call")
+        ->needs("--model");
     sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
     sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
     sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");

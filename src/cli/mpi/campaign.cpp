@@ -11,6 +11,19 @@
 
 namespace rubato::cli {
 
+std::string campaign_settings::asked(const contest& c) const {
+    return fmt::format("{} in segments of {}", c.text, fmt::join(segments_text, ","));
+}
+
+void check(const campaign_settings& how, int me, int ranks) {
+    for (const contest& c : how.contests)
+        for (const std::int64_t bytes : how.bytes) {
+            const experiment data({c.what, 0, how.datatype, how.op, how.root}, me, ranks);
+            contestants_of(c, {ranks, bytes, how.root, true, {hockney{1, 1, 0}}, how.segments});
+        }
+    for (const std::string& p : how.patterns) parse_arrivals(p, ranks);
+}
+
 std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
     std::vector<planned_case> all;
     for (const contest& c : how.contests)
@@ -19,7 +32,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
                 const collective_traits& t = traits(c.what);
                 planned_case p{&c,
                                {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
-                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0}};
+                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0, how.asked(c)}};
                 all.push_back(p);
             }
     // Only rank 0 knows what is done: others may not see its files.
@@ -98,15 +111,17 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     }
     series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
-    for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(how_, begin); ++i) repeat(measure, i);
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i) repeat(measure, i);
     if (how_.timelines) draw(measure);
     if (write_ != nullptr) write_->add_done(what.number);
 }
 
-/// All contestants once, under the same arrivals.
+/// All contestants once, under the same arrivals. One that keeps ranks from coming in time, by the work it leaves them
+/// or what it takes of the processors, is left out from then on; the others still count.
 void campaign::repeat(series& s, std::int32_t number) {
     shuffle(s.who, random_);
-    for (const contestant& c : s.who) call(s, c, number);
+    std::erase_if(s.who, [&](const contestant& c) { return !call(s, c, number); });
+    if (s.who.empty()) throw not_punctual();
 }
 
 /// Arrivals of their own for each repetition: those that chose the best do not count again, and another seed draws
@@ -118,23 +133,25 @@ std::vector<time_ns> campaign::arrivals_of(const series& s, std::int32_t number)
     return parse_arrivals(s.what.pattern, ranks_, seed * draws + before + number);
 }
 
-void campaign::call(const series& s, const contestant& c, std::int32_t number) {
+/// Whether ranks came in time in the end.
+bool campaign::call(const series& s, const contestant& c, std::int32_t number) {
     const std::vector<time_ns> arrivals = arrivals_of(s, number);
-    for (int spoilt = 0;; ++spoilt) {
-        if (spoilt == most_spoilt) throw not_punctual();
+    for (int spoilt = 0; spoilt < most_spoilt; ++spoilt) {
         timed_calls::outcome o = calls_.run(c, s.data, arrivals);
         if (!o.wrong.empty()) throw wrong_result(c, o.wrong);
         results::sample& seen = o.seen;
         seen.in_case = s.what.number;
         seen.repetition = number;
         seen.stage = s.stage;
-        seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.data.bytes(), how_.speed);
+        if (how_.speed)
+            seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.data.bytes(), *how_.speed);
         if (write_ != nullptr) write_->add(seen);
         if (seen.late) continue;
         if (s.stage == results::stage::screen)
             seen_[seen.name].push_back(static_cast<double>(run_time(seen.arrivals, seen.exits).count()));
-        return;
+        return true;
     }
+    return false;
 }
 
 /// The times of steps, in a call that does not count: noting them costs.

@@ -20,6 +20,7 @@ struct campaign_settings {
     std::vector<std::int64_t> bytes{};
     std::vector<std::string> patterns{};
     std::vector<segmentation> segments{segmentation{}};
+    std::vector<std::string> segments_text{"auto"};  ///< as they were asked for
     std::string datatype = "double";
     std::string op = "sum";
     std::int32_t root = 0;
@@ -31,8 +32,13 @@ struct campaign_settings {
     bool timelines = false;  ///< one call more of each of Rubato's, with the times of steps
     std::uint64_t seed = 1;
     model network{};
-    link speed{};  ///< for bounds
+    std::optional<link> speed{};  ///< for bounds
+
+    /// Who is asked to take part, in one text.
+    std::string asked(const contest& c) const;
 };
+/// Throws what would otherwise come to light when a case begins.
+void check(const campaign_settings& how, int me, int ranks);
 
 /// A case, and who takes part in it.
 struct planned_case {
@@ -77,7 +83,7 @@ private:
 
     void run_case(const contest& c, const results::measured_case& what);
     void repeat(series& s, std::int32_t number);
-    void call(const series& s, const contestant& c, std::int32_t number);
+    bool call(const series& s, const contestant& c, std::int32_t number);
     void draw(const series& s);
     std::vector<time_ns> arrivals_of(const series& s, std::int32_t number) const;
     void drop_hopeless(std::vector<contestant>& who) const;

@@ -146,7 +146,7 @@ mpi::selection selection_of(const contestant& c) {
 
 contest parse_contest(const std::string& text) {
     const auto slash = text.find('/');
-    contest c{parse_collective(text.substr(0, slash))};
+    contest c{parse_collective(text.substr(0, slash)), {}, text};
     for (std::size_t at = slash; at != std::string::npos;) {
         const auto next = text.find(',', at + 1);
         c.names.push_back(text.substr(at + 1, next == std::string::npos ? next : next - at - 1));

@@ -39,6 +39,7 @@ mpi::selection selection_of(const contestant& c);
 struct contest {
     collective what{};
     std::vector<std::string> names{};  ///< empty: everybody
+    std::string text{};
 };
 contest parse_contest(const std::string& text);
 

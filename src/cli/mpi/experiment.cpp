@@ -51,17 +51,18 @@ datatype find_datatype(const std::string& name) {
     return find(all, name, "datatype");
 }
 
-struct named_op {
-    std::string_view name;
-    MPI_Op op;
-};
-
-MPI_Op find_op(const std::string& name) {
-    const std::array all{named_op{"sum", MPI_SUM},   named_op{"prod", MPI_PROD}, named_op{"min", MPI_MIN},
-                         named_op{"max", MPI_MAX},   named_op{"land", MPI_LAND}, named_op{"lor", MPI_LOR},
-                         named_op{"lxor", MPI_LXOR}, named_op{"band", MPI_BAND}, named_op{"bor", MPI_BOR},
-                         named_op{"bxor", MPI_BXOR}};
-    return find(all, name, "operator").op;
+experiment::named_op find_op(const std::string& name, const datatype& type) {
+    using op = experiment::named_op;
+    const std::array all{op{"sum", MPI_SUM},    op{"prod", MPI_PROD, 1},  op{"min", MPI_MIN, 100},
+                         op{"max", MPI_MAX, 0}, op{"land", MPI_LAND, 1},  op{"lor", MPI_LOR, 0},
+                         op{"lxor", MPI_LXOR},  op{"band", MPI_BAND, -1}, op{"bor", MPI_BOR, 0},
+                         op{"bxor", MPI_BXOR}};
+    const op found = find(all, name, "operator");
+    const bool of_numbers = name == "sum" || name == "prod" || name == "min" || name == "max";
+    if (!of_numbers && (type.type == MPI_FLOAT || type.type == MPI_DOUBLE))
+        throw error(fmt::format("operator '{}' of {}", name, type.name), "MPI has it for integers alone",
+                    "use --datatype int, or sum, prod, min or max");
+    return found;
 }
 
 /// Fills with copies of what its first bytes are.
@@ -83,7 +84,8 @@ experiment::experiment(const settings& s, int me, int ranks)
         call_.root = s.root;
     }
     call_.send_type = call_.recv_type = type_.type;
-    if (t.reduces) call_.op = find_op(s.op);
+    if (t.reduces) op_ = find_op(s.op, type_);
+    call_.op = op_.op;
     std::int64_t count = s.bytes / static_cast<std::int64_t>(type_.size);
     if (t.wide_input || t.wide_output) count /= ranks;
     if (s.what == collective::barrier) count = 0;
@@ -104,18 +106,18 @@ experiment experiment::of_bytes(std::int64_t bytes) const {
     return {other, me_, ranks_};
 }
 
-/// The first elements of a rank's input. Small integers, so that sums are exact; of a product, one rank's factor
-/// alone is not 1, and which rank and factor differs from element to element.
+/// The first elements of a rank's input. Small integers, so that sums are exact. Where a value can hide others, as in a
+/// maximum, one rank's alone is not neutral, and which rank and value differs from element to element.
 std::vector<std::byte> experiment::values(int rank) const {
     std::vector<std::byte> result(period * type_.size);
     for (std::int64_t i = 0; i < period; ++i) {
         std::uint64_t h = (number_ * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(i) << 32U);
-        if (call_.op != MPI_PROD) h ^= static_cast<std::uint64_t>(rank);
+        if (!op_.neutral) h ^= static_cast<std::uint64_t>(rank);
         h = (h ^ (h >> 31U)) * 0xbf58476d1ce4e5b9U;
         h ^= h >> 29U;
         int value = static_cast<int>(h % 5);
-        if (call_.op == MPI_PROD)
-            value = h / 5 % static_cast<std::uint64_t>(ranks_) == static_cast<unsigned>(rank) ? value + 1 : 1;
+        if (op_.neutral && h / 5 % static_cast<std::uint64_t>(ranks_) != static_cast<unsigned>(rank))
+            value = *op_.neutral;
         type_.set(&result[static_cast<std::size_t>(i) * type_.size], value);
     }
     return result;

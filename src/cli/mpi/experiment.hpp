@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,14 @@ public:
         std::string op = "sum";
         std::int32_t root = 0;
     };
-    /// Throws if there is no such datatype, operator or root.
+    /// Throws if there is no such datatype, operator or root, or the operator is not for the datatype.
     experiment(const settings& s, int me, int ranks);
+
+    struct named_op {
+        std::string_view name{};
+        MPI_Op op = MPI_OP_NULL;
+        std::optional<int> neutral{};  ///< of operators by which one value can hide others
+    };
 
     collective what() const { return call_.what; }
     /// Of the vector, or of the wider buffer in all, in whole elements.
@@ -51,6 +58,7 @@ private:
     datatype type_;
     int me_;
     int ranks_;
+    named_op op_{};
     mpi::call call_{};
     std::uint64_t number_ = 0;
     std::vector<std::int64_t> counts_{}, places_{};

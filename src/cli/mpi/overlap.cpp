@@ -94,7 +94,7 @@ void overlap_campaign::run_case(const contest& c, const results::measured_case& 
         all.insert(all.end(), more.begin(), more.end());
     }
     const time_ns begin = own_time();
-    for (std::int32_t i = 0; i < how_.repetitions && !time_is_up(how_, begin); ++i)
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i)
         for (results::overlap& o : repeat(all, data)) {
             o.in_case = what.number;
             o.repetition = i;

@@ -37,7 +37,6 @@ std::string said_by_one(const std::string& mine, int me, int ranks) {
 timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
     MPI_Comm_rank(world, &me_);
     MPI_Comm_size(world, &ranks_);
-    if (how_.prediction != "perfect") pattern_predictor(how_.prediction, ranks_);  // throws if there is no such one
     prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
 }
 
@@ -45,6 +44,7 @@ link timed_calls::measure_link() {
     if (ranks_ < 2) return {};
     MPI_Comm pair = MPI_COMM_NULL;
     MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair);
+    if (pair != MPI_COMM_NULL) MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL);
     std::array<std::int64_t, 2> measured{};
     if (me_ == 0) {
         constexpr int times = 200;
@@ -57,7 +57,7 @@ link timed_calls::measure_link() {
         serve_link(pair, 8);
     }
     if (pair != MPI_COMM_NULL) {
-        measured[1] = std::max(time_large_message(pair, plain_.clock(), true, 2s),
+        measured[1] = std::min(time_large_message(pair, plain_.clock(), true, 2s),
                                time_large_message(pair, plain_.clock(), false, 2s))
                           .count();
         MPI_Comm_free(&pair);
@@ -148,9 +148,11 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     mpi::selection how = selection_of(c);
     if (c.use != nullptr && c.use->arrival_aware && !uses_predictor(c)) how.arrivals = arrivals;
     const MPI_Comm native = c.use == nullptr ? native_.get(e.what(), c) : MPI_COMM_NULL;
-    if (early && own) {  // it listens for announcements from the first call on
+    if (early && own && how_.announced) {  // it listens for announcements from the first call on
         experiment first = e.of_bytes(64);
-        ours->run(how, first.prepare(number_));
+        mpi::selection other = how;  // what this one plans is not what is measured
+        other.arrivals.clear();
+        ours->run(other, first.prepare(number_));
     }
     const mpi::call job = e.prepare(++number_);
     if (with_steps) ours->record_steps();

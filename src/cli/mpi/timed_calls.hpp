@@ -27,7 +27,7 @@ public:
     /// Over MPI_COMM_WORLD, collective.
     explicit timed_calls(settings how);
 
-    /// Between ranks 0 and 1, the slower way; of one rank alone, nothing.
+    /// Between ranks 0 and 1, the quicker way, as bounds follow from it; of one rank alone, nothing.
     link measure_link();
     /// Clocks drift apart: call it now and then.
     void synchronise() { plain_.synchronise(); }
