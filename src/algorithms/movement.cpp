@@ -34,7 +34,9 @@ void unpack(builder& b, slice line, const std::vector<slice>& places) {
 
 void scatter_down(builder& b, const tree& t, slice data) {
     if (t.parent) b.recv(*t.parent, data);
-    for (std::size_t i = 0; i < t.children.size(); ++i) b.send(t.children[i], pieces(data, t.covers, t.branches[i]));
+    sends_in_turn in_turn(b);
+    for (std::size_t i = 0; i < t.children.size(); ++i)
+        in_turn.send(t.children[i], pieces(data, t.covers, t.branches[i]));
 }
 
 slice gather_room(builder& b, const tree& t) {

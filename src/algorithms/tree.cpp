@@ -134,7 +134,13 @@ void bcast_down(builder& b, const tree& t, buffer root_data) {
     for (std::uint32_t s = 0; s < b.parts(); ++s) {
         const slice part = (t.parent || root_data == buffer::output ? b.output() : b.input()).sub(s);
         if (t.parent) b.recv(*t.parent, part);
-        for (const rank child : t.children) b.send(child, part);
+        sends_in_turn in_turn(b);
+        for (const rank child : t.children) {
+            if (b.parts() == 1)
+                in_turn.send(child, part);
+            else
+                b.send(child, part);  // of segments, the next ones are on their way anyway
+        }
     }
 }
 

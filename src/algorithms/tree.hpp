@@ -47,6 +47,23 @@ tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.
 tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 
+/// Sends that leave one after the other, as those of a tree must: what is sent at once shares the link, so that the first
+/// child, who has most to pass on, gets its data as late as the last.
+class sends_in_turn {
+public:
+    explicit sends_in_turn(builder& b) : b_(b) {}
+
+    void send(rank to, slice data) {
+        last_ = begun_ ? b_.send(to, data, {last_}) : b_.send(to, data);
+        begun_ = true;
+    }
+
+private:
+    builder& b_;
+    builder::step_id last_ = 0;
+    bool begun_ = false;
+};
+
 /// Appends a broadcast down the tree, one part after the other. The root's data is its input, unless said otherwise.
 void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 /// Appends a reduction up the tree, one part after the other. The root's result is its output.

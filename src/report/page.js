@@ -28,8 +28,10 @@ function controls() {
     const of_ranks = of_setup.filter(o => o.ranks === c.ranks);
     const of_size = of_ranks.filter(o => o.bytes === c.bytes);
     const options = (values, text) => values.map(value => ({value, text: text(value)}));
-    const measures =
-        [['absolute', 'run time'], ['relative', 'relative to a reference'], ['absorption', 'normalised absorption']];
+    const measures = [
+        ['absolute', 'run time'], ['tail', 'tail'], ['elapsed', 'elapsed, mean over ranks'],
+        ['relative', 'relative to a reference'], ['absorption', 'normalised absorption']
+    ];
     at('choice').replaceChildren(
         ...[select(
                 'collective', options(setups, v => v), group_of(c), v => choose_case(nearest(o => group_of(o) === v))),
@@ -112,6 +114,19 @@ function point(c, e, x, x_text) {
             tip: `${begin}${run}\ntail ${time_text(e.tail)}\n${samples}`,
             hollow: e.screened_only
         };
+    if (state.measure === 'tail' || state.measure === 'elapsed') {
+        const value = e[state.measure];
+        if (value <= 0) return null;  // has no place on a logarithmic axis
+        return {
+            x,
+            mark,
+            value,
+            low: value,
+            high: value,
+            tip: `${begin}${state.measure} ${time_text(value)}\n${run}\n${samples}`,
+            hollow: e.screened_only
+        };
+    }
     if (state.measure === 'absorption') {
         if (!e.absorption) return null;
         return {
@@ -154,8 +169,11 @@ function chart(title, subtitle, cases, x) {
                                             .filter(Boolean),
                             }))
                        .filter(s => s.points.length);
+    const time = label => ({label, text: short_time, zero: !x.log, log: x.log});
     const y = {
-        absolute: {label: 'run time', text: short_time, zero: !x.log, log: x.log},
+        absolute: time('run time'),
+        tail: time('tail'),
+        elapsed: time('elapsed'),
         relative: {label: `relative to ${state.reference}`, text: v => `${+ v.toPrecision(4)}\u00d7`, at: 1},
         absorption: {label: 'normalised absorption', text: v => `${+ (100 * v).toPrecision(4)} %`, at: 0},
     }[state.measure];
@@ -180,6 +198,8 @@ function charts() {
         same.filter(o => o.bytes === c.bytes && o.delay !== null && (o.family === family || o.pattern === 'balanced'));
     const measure = {
         absolute: 'Run time',
+        tail: 'Tail',
+        elapsed: 'Elapsed time',
         relative: 'Relative run time',
         absorption: 'Normalised absorption'
     }[state.measure];

@@ -491,7 +491,7 @@ TEST_F(verify_command, reads_schedules_from_a_file) {
 
 TEST_F(verify_command, a_wrong_schedule_is_found_and_told_by_the_status) {
     json j = good_json("schedule bcast/binomial --ranks 4 --json");
-    j["steps"][0].erase(0);  // the root forgets a child
+    j["steps"][0].erase(1);  // the root forgets a child
     write("wrong.json", j.dump());
     const outcome result = rubato(fmt::format("verify --file {}", path("wrong.json")));
     EXPECT_EQ(result.status, 1);
@@ -499,7 +499,7 @@ TEST_F(verify_command, a_wrong_schedule_is_found_and_told_by_the_status) {
     const auto all = lines(result.out);
     ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0],
-              fmt::format("bcast/binomial: rank 2, step 0 (recv output[0] from 0 (message 0)): rank 0 never sends this "
+              fmt::format("bcast/binomial: rank 1, step 0 (recv output[0] from 0 (message 0)): rank 0 never sends this "
                           "message; see rubato verify --file {}",
                           path("wrong.json")));
     EXPECT_EQ(all[1], "4 schedules verified, 4 wrong");

@@ -244,12 +244,12 @@ TEST_F(page, every_choice_can_be_made) {
         let drawn = 0;
         for (let row = 0; row < document.querySelectorAll('#winners tbody tr').length; ++row) {
             document.querySelectorAll('#winners tbody tr')[row].click();
-            for (const measure of [0, 1, 2]) {
+            for (const measure of [0, 1, 2, 3, 4]) {
                 choose('show', measure);
                 for (const who of ['every', 'none', 'best']) document.getElementById(who).click();
                 drawn += document.querySelectorAll('#charts .point').length;
             }
-            choose('show', 1);
+            choose('show', 3);
             for (const reference of [0, 1, 2]) choose('reference', reference);
             choose('show', 0);
         }
@@ -260,7 +260,7 @@ TEST_F(page, every_choice_can_be_made) {
         for (let i = 0; i < 4; ++i) choose('arrivals', i);
         for (let i = 0; i < 4; ++i) choose('contestant', i);
         choose('size', 0);
-        choose('show', 1);
+        choose('show', 3);
         choose('reference', 1);
         document.querySelector('#contestants input').click();
         document.documentElement.dataset.drawn = drawn;

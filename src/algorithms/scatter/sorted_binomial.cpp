@@ -34,9 +34,10 @@ schedule scatter_sorted_binomial(const problem& p, rank me) {
     builder b(p, me, 1);
     const lined_up_tree t(p, me, by_arrival(p));
     const auto branches = t.branches();
+    sends_in_turn in_turn(b);
     if (!t.parent()) {
         const slice input = b.input(0, static_cast<std::uint32_t>(p.ranks));
-        for (const auto& [child, ranks] : branches) b.send(child, in_line(b, input, ranks));
+        for (const auto& [child, ranks] : branches) in_turn.send(child, in_line(b, input, ranks));
         b.copy(b.input(chunk_of(me)), b.output());
         return std::move(b).finish();
     }
@@ -47,7 +48,7 @@ schedule scatter_sorted_binomial(const problem& p, rank me) {
     std::uint32_t passed = 1;
     for (const auto& [child, ranks] : branches) {
         const auto n = static_cast<std::uint32_t>(ranks.size());
-        b.send(child, data.sub(passed, n));
+        in_turn.send(child, data.sub(passed, n));
         passed += n;
     }
     b.copy(data.sub(0), b.output());
