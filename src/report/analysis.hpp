@@ -126,7 +126,7 @@ analysis group(std::vector<results::run> runs);
 void evaluate(measured_case& c, const std::vector<std::string>& references);
 /// What takes two cases: absorption needs the balanced one.
 void relate(analysis& a);
-/// Simulates every contestant of ours with the arrivals that were measured.
+/// Simulates every contestant of ours that was measured, not only screened, with the arrivals that were measured.
 void check_model(measured_case& c, const model& network);
 
 /// Median and worst of the absolute errors of a model, as shares; nothing if nobody was simulated.

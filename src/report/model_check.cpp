@@ -74,7 +74,7 @@ model_check check(const measured_case& c, const entry& e, const model& network) 
 
 void check_model(measured_case& c, const model& network) {
     for (entry& e : c.entries) {
-        if (e.native() || e.calls.empty() || e.run_time.value <= 0) continue;
+        if (e.native() || !e.measured() || e.run_time.value <= 0) continue;
         try {
             e.model = check(c, e, network);
         } catch (const error&) {
