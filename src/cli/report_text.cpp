@@ -17,8 +17,6 @@ using report::entry;
 using report::measured_case;
 using report::versus;
 
-constexpr double significant = 0.05;
-
 struct unit {
     const char* name;
     double ns;
@@ -52,19 +50,9 @@ std::string interval_text(const estimate& e) {
 
 std::string ratio_text(const estimate& e) { return fmt::format("{:.3f} [{:.3f}, {:.3f}]", e.value, e.low, e.high); }
 
-/// Said in words: what is not significant is no difference that was shown. The test and the interval must agree, as
-/// they look at the pairs in different ways.
-std::string_view verdict(const versus& v) {
-    const comparison& c = v.is;
-    if (c.p <= significant && c.ratio.high < 1) return "faster";
-    if (c.p <= significant && c.ratio.low > 1) return "slower";
-    constexpr std::size_t fewest = 6;  // of fewer, even if all agree, p is above 0.05
-    return v.pairs > 0 && v.pairs < fewest ? "too few to say" : "not significant";
-}
-
 std::string verdict_with_p(const versus& v) {
     const double p = v.is.p;
-    return fmt::format("{} (p {})", verdict(v), p < 0.001 ? std::string("< 0.001") : fmt::format("{:.3f}", p));
+    return fmt::format("{} (p {})", v.verdict(), p < 0.001 ? std::string("< 0.001") : fmt::format("{:.3f}", p));
 }
 
 std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
@@ -120,7 +108,7 @@ std::vector<std::string> winner_row(const measured_case& c) {
             of(theirs, tail),
             of(plain, run),
             is != nullptr ? ratio_text(is->is.ratio) : "-",
-            is != nullptr ? std::string(verdict(*is)) : "-",
+            is != nullptr ? std::string(is->verdict()) : "-",
             remarks};
 }
 

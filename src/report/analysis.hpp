@@ -49,6 +49,10 @@ struct call {
 struct versus {
     comparison is{};
     std::size_t pairs = 0;  ///< 0: compared as two unrelated groups
+
+    /// "faster", "slower", "not significant", or "too few to say". What is not significant is no difference that was
+    /// shown. The test and the interval must agree, as they look at the pairs in different ways.
+    std::string_view verdict() const;
 };
 
 /// What a cost model says of a contestant.

@@ -78,6 +78,14 @@ versus compare(const entry& a, const entry& b) {
 
 }  // namespace
 
+std::string_view versus::verdict() const {
+    constexpr double significant = 0.05;
+    if (is.p <= significant && is.ratio.high < 1) return "faster";
+    if (is.p <= significant && is.ratio.low > 1) return "slower";
+    constexpr std::size_t fewest = 6;  // of fewer, even if all agree, p is above 0.05
+    return pairs > 0 && pairs < fewest ? "too few to say" : "not significant";
+}
+
 const call& entry::typical() const {
     const auto distance = [&](const call& c) { return std::abs(c.run_time - run_time.value); };
     return *std::ranges::min_element(calls, {}, distance);

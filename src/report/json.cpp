@@ -51,6 +51,7 @@ json as_json(const entry& e) {
         ratios[reference] = as_json(v.is.ratio);
         ratios[reference]["p"] = v.is.p;
         ratios[reference]["pairs"] = v.pairs;
+        ratios[reference]["verdict"] = v.verdict();
     }
     out["to_reference"] = std::move(ratios);
     if (e.model) out["model"] = {{"predicted", e.model->predicted}, {"error", e.model->error}};

@@ -48,12 +48,8 @@ function estimate_cell(e) {
 }
 function verdict(r) {
     if (!r) return '';
-    // The test and the interval must agree, as they look at the pairs in different ways.
-    if (r.p > 0.05 || (r.low <= 1 && r.high >= 1))
-        return html('span', {}, 'not significant', html('i', {class: 'below'}, p_text(r.p)));
-    return html(
-        'span', {}, html('span', {class: r.value < 1 ? 'win' : 'lose'}, r.value < 1 ? 'faster' : 'slower'),
-        html('i', {class: 'below'}, p_text(r.p)));
+    const kind = {faster: 'win', slower: 'lose'}[r.verdict] || null;
+    return html('span', {}, html('span', {class: kind}, r.verdict), html('i', {class: 'below'}, p_text(r.p)));
 }
 const time_column = (title, get, tip) => ({
     title,

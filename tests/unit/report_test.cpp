@@ -190,6 +190,18 @@ TEST_F(report_test, other_numbers_of_ranks_are_other_cases) {
     EXPECT_EQ(a.cases[1].in.ranks, 3);
 }
 
+TEST(versus, says_only_what_test_and_interval_show) {
+    const auto verdict = [](double low, double high, double p, std::size_t pairs) {
+        return versus{{{(low + high) / 2, low, high}, p}, pairs}.verdict();
+    };
+    EXPECT_EQ(verdict(0.8, 0.9, 0.03, 6), "faster");
+    EXPECT_EQ(verdict(1.1, 1.2, 0.03, 0), "slower");
+    EXPECT_EQ(verdict(0.8, 1.0, 0.03, 6), "not significant");
+    EXPECT_EQ(verdict(0.8, 0.9, 0.06, 6), "not significant");
+    EXPECT_EQ(verdict(0.8, 0.9, 0.06, 5), "too few to say");
+    EXPECT_EQ(verdict(0.8, 0.9, 0.06, 0), "not significant");
+}
+
 TEST_F(report_test, absorption_needs_the_balanced_case) {
     add_case(1, "single:rank=2,delay=100us");
     out_.add(late_call(1, chain, 0, 200us));

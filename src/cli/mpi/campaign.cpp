@@ -16,11 +16,11 @@ std::string campaign_settings::asked(const contest& c) const {
 }
 
 void check(const campaign_settings& how, int me, int ranks) {
-    for (const contest& c : how.contests)
-        for (const std::int64_t bytes : how.bytes) {
-            const experiment data({c.what, 0, how.datatype, how.op, how.root}, me, ranks);
+    for (const contest& c : how.contests) {
+        const experiment data({c.what, 0, how.datatype, how.op, how.root}, me, ranks);
+        for (const std::int64_t bytes : how.bytes)
             contestants_of(c, {ranks, bytes, how.root, true, {hockney{1, 1, 0}}, how.segments});
-        }
+    }
     for (const std::string& p : how.patterns) parse_arrivals(p, ranks);
 }
 
@@ -120,7 +120,10 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
 /// or what it takes of the processors, is left out from then on; the others still count.
 void campaign::repeat(series& s, std::int32_t number) {
     shuffle(s.who, random_);
-    std::erase_if(s.who, [&](const contestant& c) { return !call(s, c, number); });
+    std::vector<contestant> left;
+    for (const contestant& c : s.who)
+        if (call(s, c, number)) left.push_back(c);
+    s.who = std::move(left);
     if (s.who.empty()) throw not_punctual();
 }
 
