@@ -45,6 +45,7 @@ struct algorithm {
     bool segmented;            ///< uses problem::segments
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
+    bool host_aware;           ///< uses problem::hosts
     /// Begun before its rank arrives where it was named or announced; until then its output lies in scratch.
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing

@@ -58,6 +58,10 @@ public:
     /// Steps after the fence wait for all before it.
     void fence();
 
+    /// What a schedule of other ranks does, as a part of this one: its rank i is who[i], its input and output lie in
+    /// these slices. It has as many parts, and one chunk on either side.
+    void embed(const schedule& inner, std::span<const rank> who, slice input, slice output);
+
     schedule finish() &&;
 
 private:
@@ -69,13 +73,14 @@ private:
     /// Runs of blocks by their first one; each ends where the next begins.
     using history = std::map<block, access>;
 
-    step_id add(step s, std::initializer_list<step_id> after);
+    step_id add(step s, std::span<const step_id> after);
     std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
     history& history_of(buffer b) { return histories_[static_cast<std::size_t>(b)]; }
     static history::iterator cut(history& h, block at);
 
     schedule result_;
     std::size_t blocks_[3] = {};
+    block output_shape_ = 0;  // of its first block
     history histories_[3] = {{{0, {}}}, {{0, {}}}, {{0, {}}}};
     std::vector<step_id> waits_{};  // of the step being added
     step_id fenced_ = 0;            // steps before this are behind the last fence

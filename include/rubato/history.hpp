@@ -17,7 +17,7 @@ struct operation {
     std::uint8_t size_class = 0;  ///< 0: no bytes; c: from 2^(c-1) to 2^c - 1 bytes
     rank root{};                  ///< 0 where there is none
 
-    bool operator==(const operation&) const = default;
+    auto operator<=>(const operation&) const = default;
 };
 
 /// `bytes` as all ranks know them; of no collective below 0.

@@ -50,30 +50,41 @@ struct chunk_table {
     }
 };
 
-/// Sizes and places of one rank's blocks. Scratch blocks of an irregular collective are measured by its output.
+/// Sizes and places of one rank's blocks. Scratch blocks of an irregular collective are measured by its output, or
+/// output and scratch are both measured by its input (collective_traits::measured_by_input).
 struct layout {
     chunk_table input{};
     chunk_table output{};
+    bool by_input = false;
 
     static layout uniform(std::int64_t units_per_chunk) {
         return {chunk_table::uniform(units_per_chunk), chunk_table::uniform(units_per_chunk)};
     }
 
+    /// Of a reduce_scatter with these counts, rank `me`'s.
+    static layout reduce_scatter(std::vector<std::int64_t> counts, std::int32_t me) {
+        const std::int64_t mine = counts[static_cast<std::size_t>(me)];
+        return {chunk_table::packed(std::move(counts)), chunk_table::uniform(mine), true};
+    }
+
+    /// Where blocks of the input or output lie.
     const chunk_table& table(buffer b) const { return b == buffer::input ? input : output; }
+    /// How large blocks of a shape are.
+    const chunk_table& sizes(buffer b) const { return by_input ? input : table(b); }
 
     /// Units that a step moves.
     std::int64_t length(const schedule& s, const step& t) const {
-        return table(t.kind == step_kind::send ? t.from : t.to).length(s.parts, t.shape, t.count);
+        return sizes(t.kind == step_kind::send ? t.from : t.to).length(s.parts, t.shape, t.count);
     }
     /// Units before each scratch block, and one more: all of them.
     void scratch_offsets(const schedule& s, std::vector<std::int64_t>& offsets) const {
         offsets.assign(s.scratch.size() + 1, 0);
         for (std::size_t i = 0; i < s.scratch.size(); ++i)
-            offsets[i + 1] = offsets[i] + output.length(s.parts, s.scratch[i], 1);
+            offsets[i + 1] = offsets[i] + sizes(buffer::scratch).length(s.parts, s.scratch[i], 1);
     }
     std::int64_t scratch_units(const schedule& s) const {
         std::int64_t sum = 0;
-        for (const block b : s.scratch) sum += output.length(s.parts, b, 1);
+        for (const block b : s.scratch) sum += sizes(buffer::scratch).length(s.parts, b, 1);
         return sum;
     }
 };

@@ -5,6 +5,7 @@
 #include "rubato/background.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/history.hpp"
+#include "rubato/model.hpp"
 #include "rubato/player.hpp"
 #include "rubato/recording.hpp"
 
@@ -31,7 +32,7 @@ private:
 
 /// Which algorithm, and how. Must be the same on all ranks of a call.
 struct selection {
-    /// Left to Rubato.
+    /// Left to Rubato: see communicator::use_model.
     selection() = default;
     /// Throws if there is no such id.
     selection(const char* id) : use(&find_algorithm(id)) {}
@@ -45,6 +46,8 @@ struct selection {
     /// For algorithms that use them; empty: those that ranks have agreed on, once they have.
     std::vector<time_ns> arrivals{};
     time_ns round_time{};  ///< see problem
+    /// For algorithms that use them; empty: those that MPI tells of.
+    std::vector<std::int32_t> hosts{};
 };
 
 /// The chunks of a v-form's buffer, in elements, one of each per rank.
@@ -54,8 +57,8 @@ struct chunks {
 };
 
 /// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it. Where MPI has one buffer,
-/// count or datatype for both sides (bcast, reductions), it is the one of `recv`. What MPI does not call significant on
-/// a rank is not looked at.
+/// count or datatype for both sides (bcast, reductions), it is the one of `recv`; so are a reduce_scatter's counts, and
+/// it has no displacements. What MPI does not call significant on a rank is not looked at.
 struct call {
     collective what = collective::barrier;
     const void* send = nullptr;
@@ -111,6 +114,7 @@ RUBATO_API background& background_thread();
 struct outline {
     intent what{};
     layout sizes{};
+    bool open = false;  ///< the algorithm is left to Rubato, and chosen when the call is expected
 };
 
 class persistent_call;
@@ -134,6 +138,8 @@ public:
 
     int rank() const;
     int size() const;
+    /// The host of each rank, as problem::hosts has it.
+    const std::vector<std::int32_t>& hosts() const;
     /// How often a plan was found instead of made, and what plans take.
     plan_cache::statistics plans() const;
     /// When this rank came and left, on the common clock. Not while another thread uses the communicator.
@@ -152,6 +158,13 @@ public:
 
     /// Collective: clocks drift apart, so measure again now and then.
     void synchronise();
+
+    /// Collective: what is left to Rubato is from now on chosen by simulation under this model of the network, rank
+    /// 0's, with the arrivals by which the last such operation was planned; early forms only if all ranks have a
+    /// background thread. Without a model, and where chunks differ, it is chosen by size alone.
+    void use_model(const model& network);
+    /// What the last collective used; null before the first.
+    const algorithm* last_used() const;
 
     /// The next collective on this communicator will be this one. It may begin at once; the buffers are looked at when
     /// it is called. Another call then is an error, and ends the use of the communicator. For all ranks or none: who
@@ -199,6 +212,8 @@ public:
                     const chunks& recv_chunks, MPI_Datatype recv_type);
     void alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
                    void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
+    void reduce_scatter(const selection& how, const void* send, void* recv, std::span<const std::int64_t> counts,
+                        MPI_Datatype type, MPI_Op op);
 
 private:
     friend class persistent_call;

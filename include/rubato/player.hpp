@@ -28,7 +28,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 
 namespace rubato {
 
@@ -39,6 +38,7 @@ struct RUBATO_API intent {
     std::int64_t bytes = 0;  ///< of a chunk; if chunks differ, of this rank's, or unknown
     std::int32_t type = -1;  ///< number of a predefined datatype, for combining early
     std::int32_t op = -1;    ///< number of a predefined operator
+    bool observed = false;   ///< arrivals are exchanged and predicted even if its algorithm does not use them
 
     static constexpr std::int64_t unknown = -1;
 
@@ -173,12 +173,7 @@ private:
     std::vector<time_ns> planned_by_{};  // what is under way
     std::vector<time_ns> ended_by_{};
 
-    struct before {
-        bool operator()(const operation& a, const operation& b) const {
-            return std::tie(a.what, a.root, a.size_class) < std::tie(b.what, b.root, b.size_class);
-        }
-    };
-    std::map<operation, record, before> records_{};
+    std::map<operation, record> records_{};
     std::deque<gathering> exchanges_{};        // in the order of their numbers
     bool edge_mode_ = false;                   // every invocation exchanges before it is planned
     bool contributed_ = false;                 // to the exchange of number_

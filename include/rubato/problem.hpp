@@ -27,6 +27,7 @@ enum class collective : std::uint8_t {
     gatherv,
     allgatherv,
     alltoallv,
+    reduce_scatter,
 };
 
 /// What each collective is, stated once. A chunk is the part of a buffer that belongs to one rank.
@@ -38,6 +39,10 @@ struct collective_traits {
     bool irregular;    ///< a v-form: chunks differ in size
     bool wide_input;   ///< the input has one chunk per rank (else one, or none)
     bool wide_output;  ///< the output has one chunk per rank (else one, or none)
+
+    /// Chunks differ, but lie one after the other in the input, and all ranks are told all sizes: so the input measures
+    /// the output and scratch, too.
+    constexpr bool measured_by_input() const { return irregular && reduces; }
 };
 
 RUBATO_API std::span<const collective_traits> collectives();
@@ -49,7 +54,7 @@ struct problem {
     collective what = collective::barrier;
     std::int32_t ranks = 1;
     rank root{};
-    /// Into how many pieces a segmenting algorithm cuts each vector.
+    /// Into how many pieces a segmenting algorithm cuts each vector, or each chunk of a buffer with one per rank.
     std::uint32_t segments = 1;
     /// The degree of a k-nomial tree, the ways of a dissemination, the factors of radix-k; empty: the algorithm's own
     /// choice.
@@ -58,6 +63,9 @@ struct problem {
     bool idempotent = false;
     /// Predicted arrivals, one per rank, or empty: all together.
     std::vector<time_ns> arrivals{};
+    /// The host of each rank, counted from 0 in the order of their lowest ranks; empty: each rank has its own. See
+    /// rubato/hosts.hpp.
+    std::vector<std::int32_t> hosts{};
     /// How long sending and combining one segment takes, for algorithms that plan in rounds; 0: not given.
     time_ns round_time{};
 
@@ -69,9 +77,9 @@ struct problem {
 /// No two arrivals are farther apart, and no round is longer: some 36 years.
 inline constexpr time_ns longest_time{std::int64_t{1} << 60};
 
-/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals, a
-/// negative round time). A radix of 1 is for algorithms to refuse: a dissemination has one way, but a tree that cuts in
-/// one piece no end.
+/// Throws if the numbers make no sense (no ranks, root outside, no segments, a radix below 1, too few arrivals,
+/// hosts out of order, a negative round time). A radix of 1 is for algorithms to refuse: a dissemination has one way,
+/// but a tree that cuts in one piece no end.
 RUBATO_API void check(const problem& p);
 
 }  // namespace rubato

@@ -14,9 +14,19 @@ namespace rubato::clairvoyant {
 /// The part of a problem that its rounds depend on. Without a round time any is as good: all arrive together.
 RUBATO_API instance instance_of(const problem& p);
 
+/// What is complete at the root goes on from one rank to another, after the transfers of this round.
+struct relay {
+    std::int64_t round = 0;
+    rank from{};
+    rank to{};
+    std::uint32_t segment = 0;
+};
+
 /// The schedules of some ranks, whoever made the rounds; `r` must have all transfers of these ranks. In each round a
-/// rank sends at most one segment that it holds and receives at most one.
-RUBATO_API std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who);
+/// rank sends at most one segment that it holds and receives at most one. Relays are by round; for collectives whose
+/// result is wanted elsewhere than at the root.
+RUBATO_API std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who,
+                                              std::span<const relay> relays = {});
 /// With a root that is there from the start, if only to receive.
 RUBATO_API problem with_root_there(problem p);
 /// The schedules where others' work for a late root is done before it comes. Unless it is predicted to be among the

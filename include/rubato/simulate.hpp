@@ -19,6 +19,10 @@ struct simulation_options {
     /// Start steps that do not need the rank's data before the rank arrives (a progress thread does them), but not
     /// before the first rank arrives.
     bool early = false;
+    /// Of each rank, as problem::hosts has it, and what a message within a host costs: a model of the same kind, on the
+    /// same ports. Without them all messages cost the same.
+    std::span<const std::int32_t> hosts{};
+    const model* inside = nullptr;
 };
 
 /// `layouts`: one for all ranks, or one per rank; its units are bytes. Throws if the schedules deadlock.

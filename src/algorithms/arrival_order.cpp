@@ -7,11 +7,16 @@
 namespace rubato {
 namespace {
 
-time_ns arrival(const problem& p, rank r) {
-    return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
+/// Whether a gap lasts so many rounds. Counted in rounds, as many of long ones are more nanoseconds than fit.
+bool lasts(const problem& p, time_ns gap, std::int64_t rounds) {
+    return gap > time_ns{} && gap / std::max(p.round_time, time_ns{1}) >= rounds;
 }
 
 }  // namespace
+
+time_ns arrival(const problem& p, rank r) {
+    return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
+}
 
 std::vector<rank> others(const problem& p) {
     std::vector<rank> order;
@@ -24,6 +29,32 @@ std::vector<rank> by_arrival(const problem& p) {
     std::vector<rank> order = others(p);
     std::ranges::stable_sort(order, {}, [&p](rank r) { return arrival(p, r); });
     return order;
+}
+
+std::vector<rank> line_up(const problem& p) {
+    std::vector<rank> line;
+    for (rank r; r.value < p.ranks; ++r.value) line.push_back(r);
+    std::ranges::stable_sort(line, {}, [&p](rank r) { return arrival(p, r); });
+    return line;
+}
+
+bool has_straggler(const problem& p, const std::vector<rank>& line) {
+    if (line.size() < 2) return false;
+    const time_ns gap = arrival(p, line.back()) - arrival(p, line[line.size() - 2]);
+    return lasts(p, gap, 2 * ceil_log2(p.ranks));
+}
+
+std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
+                                    const std::function<std::int64_t(std::size_t)>& rounds) {
+    std::vector<joining> groups{{0, 1}};
+    for (std::size_t i = 1; i < line.size(); ++i) {
+        const time_ns gap = arrival(p, line[i]) - arrival(p, line[i - 1]);
+        if (lasts(p, gap, rounds(i)))
+            groups.push_back({i, i + 1});
+        else
+            groups.back().end = i + 1;
+    }
+    return groups;
 }
 
 bool others_together(const problem& p) {
@@ -71,6 +102,13 @@ std::optional<rank> lined_up_tree::parent() const {
     return line_[mine_ - std::bit_floor(mine_)];
 }
 
+tree lined_up_tree::shape() const {
+    tree t;
+    t.parent = parent();
+    for (const std::size_t child : children(mine_)) t.children.push_back(line_[child]);
+    return t;
+}
+
 std::vector<std::size_t> lined_up_tree::children(std::size_t at) const {
     std::vector<std::size_t> below;
     for (std::size_t step = at == 0 ? 1 : 2 * std::bit_floor(at); at + step < size(); step *= 2)
@@ -83,13 +121,34 @@ void lined_up_tree::collect(std::size_t at, std::vector<rank>& ranks) const {
     for (const std::size_t child : children(at)) collect(child, ranks);
 }
 
-std::vector<lined_up_tree::branch> lined_up_tree::branches() const {
-    std::vector<branch> all;
+std::vector<parcel> lined_up_tree::branches() const {
+    std::vector<parcel> all;
     for (const std::size_t child : children(mine_)) {
         all.push_back({line_[child], {}});
         collect(child, all.back().ranks);
     }
     return all;
+}
+
+void gather_lined_up(builder& b, rank me, const lined_up_tree& t, slice output) {
+    std::vector<parcel> branches = t.branches();
+    std::ranges::reverse(branches);  // they hand over in the reverse order
+    if (!t.parent()) {
+        take_parcels(b, output, branches);
+        b.copy(b.input(), output.sub(chunk_of(me)));
+        return;
+    }
+    std::uint32_t chunks = 1;
+    for (const parcel& one : branches) chunks += static_cast<std::uint32_t>(one.ranks.size());
+    const slice data = chunks == 1 ? b.input() : b.scratch_chunks(chunks);
+    std::uint32_t end = chunks;
+    for (const auto& [child, ranks] : branches) {
+        const auto n = static_cast<std::uint32_t>(ranks.size());
+        end -= n;
+        b.recv(child, data.sub(end, n));
+    }
+    b.copy(b.input(), data.sub(0));
+    b.send(*t.parent(), data);
 }
 
 std::vector<slice> chunk_runs(slice all, std::span<const rank> ranks) {
@@ -102,6 +161,53 @@ std::vector<slice> chunk_runs(slice all, std::span<const rank> ranks) {
         i = end;
     }
     return runs;
+}
+
+slice in_line(builder& b, slice input, std::span<const rank> ranks) {
+    const std::vector<slice> runs = chunk_runs(input, ranks);
+    if (runs.size() == 1) return runs.front();
+    const slice packed = b.scratch_chunks(static_cast<std::uint32_t>(ranks.size()));
+    std::uint32_t done = 0;
+    for (const slice& run : runs) {
+        b.copy(run, packed.sub(done, run.count));
+        done += run.count;
+    }
+    return packed;
+}
+
+void take_parcels(builder& b, slice output, std::span<const parcel> parcels) {
+    struct packed {
+        slice line;
+        std::vector<slice> places;
+    };
+    std::vector<packed> later;
+    for (const auto& [from, ranks] : parcels) {
+        std::vector<slice> runs = chunk_runs(output, ranks);
+        const bool straight = runs.size() == 1;
+        const slice line = straight ? runs.front() : b.scratch_chunks(static_cast<std::uint32_t>(ranks.size()));
+        b.recv(from, line);
+        if (!straight) later.push_back({line, std::move(runs)});
+    }
+    for (const packed& one : later) unpack(b, one.line, one.places);
+}
+
+std::vector<double> since_first(const problem& p, const std::vector<rank>& line) {
+    if (p.arrivals.empty()) return std::vector<double>(line.size());
+    const auto when = [&](rank r) { return p.arrivals[static_cast<std::size_t>(r.value)]; };
+    std::vector<double> arrivals;
+    for (const rank r : line) arrivals.push_back(static_cast<double>((when(r) - when(line[0])).count()));
+    return arrivals;
+}
+
+std::size_t count_early(std::span<const double> arrivals, const std::function<double(std::size_t)>& end) {
+    constexpr std::size_t most = 32;  // only the widest gaps are looked at
+    std::vector<std::size_t> cuts;
+    for (std::size_t i = 2; i < arrivals.size(); ++i)
+        if (arrivals[i] > arrivals[i - 1]) cuts.push_back(i);
+    std::ranges::stable_sort(cuts, std::greater<>(), [&](std::size_t i) { return arrivals[i] - arrivals[i - 1]; });
+    cuts.resize(std::min(cuts.size(), most));
+    cuts.insert(cuts.begin(), arrivals.size());
+    return *std::ranges::min_element(cuts, {}, end);
 }
 
 }  // namespace rubato

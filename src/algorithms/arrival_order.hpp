@@ -4,15 +4,36 @@
 
 #include "movement.hpp"
 
+#include <functional>
 #include <span>
 #include <vector>
 
 namespace rubato {
 
+time_ns arrival(const problem& p, rank r);
 /// All ranks but the root, in the order of ranks.
 std::vector<rank> others(const problem& p);
 /// The same, earliest first; those who arrive together in the order of ranks.
 std::vector<rank> by_arrival(const problem& p);
+/// All ranks, earliest first; those who arrive together in the order of ranks.
+std::vector<rank> line_up(const problem& p);
+/// Whether the last one comes so long after the others, in rounds, that they can be done with all they can do: tell
+/// each other, up a tree and down it.
+bool has_straggler(const problem& p, const std::vector<rank>& line);
+/// Ranks of a line that join an exchange of each with each together: [old, end).
+struct joining {
+    std::size_t old;
+    std::size_t end;
+};
+/// The line cut where a rank comes so many rounds after the one before as those before it need to be done. Cut closer,
+/// the exchange of those who are there would only be in the way of the next one.
+std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
+                                    const std::function<std::int64_t(std::size_t)>& rounds);
+/// When each of the line arrives, in ns after the first; all together without predicted arrivals.
+std::vector<double> since_first(const problem& p, const std::vector<rank>& line);
+/// How many of those who arrive at these times should not count as late, that the collective ends first; end(early)
+/// estimates when it does.
+std::size_t count_early(std::span<const double> arrivals, const std::function<double(std::size_t)>& end);
 /// Whether all but the root are predicted to arrive together, so that there is nothing to sort.
 bool others_together(const problem& p);
 
@@ -22,20 +43,23 @@ void scatter_in_order(builder& b, const problem& p, rank me, std::span<const ran
 /// segments, and the next rank is asked when the first is there. The builder has two parts.
 void gather_in_order(builder& b, const problem& p, rank me, std::span<const rank> order);
 
+/// Whose chunks travel to or from one rank in one message, in their order.
+struct parcel {
+    rank peer;
+    std::vector<rank> ranks;
+};
+
 /// A binomial tree over a line of ranks whose first is the root. Going down it, twice as many ranks take part in each
 /// round, as they stand in the line; going up it, they hand over in the reverse order. The last half are leaves.
 class lined_up_tree {
 public:
     lined_up_tree(const problem& p, rank me, const std::vector<rank>& after_root);
 
-    struct branch {
-        rank child;
-        std::vector<rank> ranks;  ///< of its subtree, in the order in which their chunks travel: the child's is first
-    };
-
     std::optional<rank> parent() const;
-    /// In the order in which they are sent to.
-    std::vector<branch> branches() const;
+    /// For what is the same for all.
+    tree shape() const;
+    /// In the order in which they are sent to; of each, the child's own chunk travels first.
+    std::vector<parcel> branches() const;
 
 private:
     std::size_t size() const { return line_.size(); }
@@ -47,7 +71,15 @@ private:
     std::size_t mine_;
 };
 
+/// Appends a gather up the tree, in which a subtree's chunks travel in the order in which they were handed over. The
+/// root unpacks them to `output`, which has one for each rank, where they are not consecutive anyway.
+void gather_lined_up(builder& b, rank me, const lined_up_tree& t, slice output);
+
 /// Chunks of these ranks in a buffer that has one for each rank, as runs of consecutive chunks.
 std::vector<slice> chunk_runs(slice all, std::span<const rank> ranks);
+/// These chunks of a buffer one after the other: where they are, if they are consecutive, else packed.
+slice in_line(builder& b, slice input, std::span<const rank> ranks);
+/// Appends that the root receives these, one after the other, each to its place.
+void take_parcels(builder& b, slice output, std::span<const parcel> parcels);
 
 }  // namespace rubato

@@ -6,8 +6,10 @@
 
 namespace rubato {
 
-void ring_reduce_scatter(builder& b, std::int32_t ranks, rank me, std::uint32_t segments, slice input,
-                         const std::function<slice(block, std::uint32_t)>& place) {
+void ring_reduce_scatter(builder& b, std::int32_t ranks, rank me, std::uint32_t segments,
+                         const std::function<slice(block)>& input,
+                         const std::function<slice(block, std::uint32_t)>& place,
+                         const std::function<rank(rank)>& rank_at) {
     // A part sets out from the rank behind its own. In turn i, this rank sends the part of the rank 1 + i / segments
     // places before it, and receives that of the one before.
     const auto block_of = [&](std::uint32_t i, std::int32_t before) {
@@ -20,12 +22,12 @@ void ring_reduce_scatter(builder& b, std::int32_t ranks, rank me, std::uint32_t 
     for (std::uint32_t i = 0; i < turns + lag; ++i) {
         if (i < turns) {
             const block sent = block_of(i, 1);
-            b.send(around(me, 1, ranks), i < segments ? input.sub(sent) : place(sent, i - segments));
-            b.recv(around(me, -1, ranks), place(block_of(i, 2), i));
+            b.send(rank_at(around(me, 1, ranks)), i < segments ? input(sent) : place(sent, i - segments));
+            b.recv(rank_at(around(me, -1, ranks)), place(block_of(i, 2), i));
         }
         if (i >= lag && i - lag < turns) {
             const block received = block_of(i - lag, 2);
-            b.combine(input.sub(received), place(received, i - lag));
+            b.combine(input(received), place(received, i - lag));
         }
     }
 }
@@ -37,7 +39,9 @@ schedule ring_allreduce(const problem& p, rank me, std::uint32_t segments) {
                     "give fewer segments");
     builder b(p, me, ranks * segments);
     const slice all = b.output();
-    ring_reduce_scatter(b, p.ranks, me, segments, b.input(), [all](block q, std::uint32_t) { return all.sub(q); });
+    ring_reduce_scatter(
+        b, p.ranks, me, segments, [own = b.input()](block q) { return own.sub(q); },
+        [all](block q, std::uint32_t) { return all.sub(q); });
     for (std::int32_t i = 0; i + 1 < p.ranks; ++i) {
         const slice sent = piece(all, {0, p.ranks}, around(me, -i, p.ranks));
         const slice received = piece(all, {0, p.ranks}, around(me, -i - 1, p.ranks));

@@ -178,4 +178,17 @@ void reduce_up(builder& b, const problem& p, rank me, const tree& t) {
     }
 }
 
+schedule barrier_on(const problem& p, rank me, const tree& t) {
+    builder b(p, me, 1);
+    for (std::size_t i = t.children.size(); i-- > 0;) b.recv(t.children[i], builder::nothing());
+    b.fence();
+    if (t.parent) {
+        b.send(*t.parent, builder::presence());
+        b.recv(*t.parent, builder::nothing());
+        b.fence();
+    }
+    for (const rank child : t.children) b.send(child, builder::presence());
+    return std::move(b).finish();
+}
+
 }  // namespace rubato

@@ -47,8 +47,8 @@ tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.
 tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 
-/// Sends that leave one after the other, as those of a tree must: what is sent at once shares the link, so that the first
-/// child, who has most to pass on, gets its data as late as the last.
+/// Sends that leave one after the other, as those of a tree must: what is sent at once shares the link, so that the
+/// first child, who has most to pass on, gets its data as late as the last.
 class sends_in_turn {
 public:
     explicit sends_in_turn(builder& b) : b_(b) {}
@@ -70,5 +70,8 @@ void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 void reduce_up(builder& b, const problem& p, rank me, const tree& t);
 /// The same messages for ranks that may be late: what comes is combined first, and the rank's own data last.
 void reduce_up_own_last(builder& b, const problem& p, rank me, const tree& t);
+
+/// A barrier: that all are there goes up a tree, and down again.
+schedule barrier_on(const problem& p, rank me, const tree& t);
 
 }  // namespace rubato

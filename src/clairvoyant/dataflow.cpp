@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -71,6 +72,9 @@ public:
         mine = received;
     }
 
+    void send_total(rank to, std::uint32_t segment) { b_.send(to, b_.output().sub(segment)); }
+    void receive_total(rank from, std::uint32_t segment) { b_.recv(from, b_.output().sub(segment)); }
+
     schedule finish() && {
         for (std::uint32_t s = 0; root_ && s < held_.size(); ++s) {
             if (held_[s] && held_[s]->where == buffer::input)
@@ -91,12 +95,22 @@ private:
 
 /// With the root's own data last, the root keeps what it would send. Whoever would have received it holds that segment
 /// too and hands it on, and in the end the others' share of every segment comes to the root.
-std::vector<schedule> write(const problem& p, const rounds& r, std::span<const rank> who, bool root_last) {
+std::vector<schedule> write(const problem& p, const rounds& r, std::span<const rank> who, bool root_last,
+                            std::span<const relay> relays = {}) {
     std::vector<std::unique_ptr<writer>> writers(static_cast<std::size_t>(p.ranks));
     for (const rank me : who)
         writers[static_cast<std::size_t>(me.value)] = std::make_unique<writer>(p, me, root_last && me == p.root);
     const auto kept = [&](const transfer& t) { return root_last && t.from == p.root.value; };
+    const auto writer_of = [&](rank one) -> auto& { return writers[static_cast<std::size_t>(one.value)]; };
+    auto next = relays.begin();
+    const auto relay_before = [&](std::int64_t round) {
+        for (; next != relays.end() && next->round < round; ++next) {
+            if (const auto& from = writer_of(next->from)) from->send_total(next->to, next->segment);
+            if (const auto& to = writer_of(next->to)) to->receive_total(next->from, next->segment);
+        }
+    };
     for (std::size_t k = 0; k < r.busy.size(); ++k) {
+        relay_before(r.busy[k].number);
         for (const transfer& t : r.transfers_of(k)) {
             const auto& from = writers[static_cast<std::size_t>(t.from)];
             if (from && !kept(t)) from->send(rank(t.to), t.segment);
@@ -106,6 +120,7 @@ std::vector<schedule> write(const problem& p, const rounds& r, std::span<const r
             if (to && !kept(t)) to->receive(rank(t.from), t.segment);
         }
     }
+    relay_before(std::numeric_limits<std::int64_t>::max());
     std::vector<schedule> some;
     some.reserve(who.size());
     for (const rank me : who) some.push_back(std::move(*writers[static_cast<std::size_t>(me.value)]).finish());
@@ -118,8 +133,9 @@ instance instance_of(const problem& p) {
     return {p.ranks, p.segments, p.root, std::max(p.round_time, time_ns{1}), p.arrivals};
 }
 
-std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who) {
-    return write(p, r, who, false);
+std::vector<schedule> schedules_of(const problem& p, const rounds& r, std::span<const rank> who,
+                                   std::span<const relay> relays) {
+    return write(p, r, who, false, relays);
 }
 
 problem with_root_there(problem p) {

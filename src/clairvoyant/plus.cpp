@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 namespace rubato::clairvoyant {
@@ -227,6 +228,14 @@ private:
 };
 
 }  // namespace
+
+rounds generate_latest_first(const instance& in) {
+    rounds all;
+    if (in.ranks == 1) return all;
+    latest_first generator(in, join_rounds(in, false), std::numeric_limits<std::size_t>::max());
+    generator.run(std::numeric_limits<std::int64_t>::max(), all);
+    return all;
+}
 
 // Where the rule reaches the bound its rounds are taken: ranks do not keep step, and the rule's rounds leave them more
 // room to run ahead.

@@ -21,6 +21,7 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"segmented", a->segmented},
                         {"radix", a->takes_radix},
                         {"arrival_aware", a->arrival_aware},
+                        {"host_aware", a->host_aware},
                         {"dynamic", a->dynamic != nullptr},
                         {"early", a->early},
                         {"alias", a->alias}});
@@ -42,6 +43,7 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
         if (a->segmented) uses.emplace_back("segments");
         if (a->takes_radix) uses.emplace_back("radix");
         if (a->arrival_aware) uses.emplace_back("arrivals");
+        if (a->host_aware) uses.emplace_back("hosts");
         const std::string also = a->alias.empty() ? "" : fmt::format(" ({})", a->alias);
         rows.push_back({std::string(a->id), fmt::format("{}{}", a->summary, also), joined(uses), joined(need_names(*a)),
                         std::string(a->source)});

@@ -1,5 +1,7 @@
 #include "command.hpp"
 
+#include "rubato/hosts.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -44,6 +46,11 @@ void problem_options::add_to(CLI::App& app) {
         ->type_name("K[,K...]");
     app.add_option("--arrivals", arrivals, "when ranks arrive, for instance single:rank=3,delay=5ms")
         ->type_name("PATTERN");
+    app.add_option(
+           "--hosts", hosts,
+           "which ranks share a host: 4 hosts (4), ranks dealt out to them (cyclic:4), or how many are on each\n"
+           "(3,1,2); for algorithms that care; each rank has its own unless given")
+        ->type_name("HOSTS");
     app.add_option("--round-time", round_time,
                    "how long sending and combining a segment takes, for algorithms that plan in rounds")
         ->type_name("TIME");
@@ -59,10 +66,28 @@ problem problem_options::make(collective what) const {
     p.segments = static_cast<std::uint32_t>(std::max(segments, 1));
     p.radix = radix;
     p.round_time = parse_time(round_time);
+    p.hosts = parse_hosts(hosts, ranks);
     p.commutative = !noncommutative;
     p.idempotent = idempotent;
     check(p);
     return p;
+}
+
+std::int64_t size_of(const std::string& text, collective what) {
+    if (what == collective::barrier) return 0;
+    if (text.empty())
+        throw error("no size", fmt::format("a {} moves data", traits(what).name), "give one, such as --bytes 4MiB");
+    return parse_bytes(text);
+}
+
+std::int64_t chunk_of(std::int64_t bytes, const problem& p) {
+    const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
+    return wide ? (bytes + p.ranks - 1) / p.ranks : bytes;
+}
+
+std::string abbreviated(const std::string& arrivals) {
+    constexpr std::size_t longest = 60;
+    return arrivals.size() > longest ? arrivals.substr(0, longest) + "..." : arrivals;
 }
 
 std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {

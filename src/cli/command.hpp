@@ -17,6 +17,7 @@ void add_algorithms(CLI::App& command, int& status);
 void add_schedule(CLI::App& command, int& status);
 void add_verify(CLI::App& command, int& status);
 void add_sim(CLI::App& command, int& status);
+void add_choose(CLI::App& command, int& status);
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
 // Only with MPI.
@@ -37,6 +38,7 @@ struct problem_options {
     std::int32_t segments = 0;  ///< 0: not given
     std::vector<std::int32_t> radix{};
     std::string arrivals = "balanced";
+    std::string hosts{};           ///< each rank has its own
     std::string round_time = "0";  ///< not given
     bool noncommutative = false;
     bool idempotent = false;
@@ -45,6 +47,13 @@ struct problem_options {
     /// Arrivals are not yet in it.
     problem make(collective what) const;
 };
+
+/// Bytes of the option --bytes, which only a barrier may do without.
+std::int64_t size_of(const std::string& text, collective what);
+/// Bytes of a chunk: of the whole vector, or of a rank's share of the buffer that has one per rank, rounded up.
+std::int64_t chunk_of(std::int64_t bytes, const problem& p);
+/// Of a list with a time for each rank, the beginning says enough.
+std::string abbreviated(const std::string& arrivals);
 
 /// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
 std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);

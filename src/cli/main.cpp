@@ -14,7 +14,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::array subcommands{
-    add_algorithms, add_schedule, add_verify, add_sim, add_predict, add_report,
+    add_algorithms, add_schedule, add_verify, add_sim, add_choose, add_predict, add_report,
 #ifdef RUBATO_CLI_MPI
     add_run,        add_bench,    add_loggp,
 #endif
@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
         "  rubato schedule reduce/binomial --ranks 8\n"
         "  rubato verify reduce/binomial\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
+        "  rubato choose reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
         "  rubato report measured.jsonl -o report.html\n"
         "'rubato SUBCOMMAND --help' tells more.");
     int status = 0;

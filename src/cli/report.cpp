@@ -96,8 +96,10 @@ void make(const options& o) {
     for_each_in_parallel(a.cases.size(), "compared", [&](std::size_t i) { report::evaluate(a.cases[i], references); });
     report::relate(a);
     if (network)
-        for_each_in_parallel(a.cases.size(), "simulated",
-                             [&](std::size_t i) { report::check_model(a.cases[i], *network); });
+        for_each_in_parallel(a.cases.size(), "simulated", [&](std::size_t i) {
+            report::check_model(a.cases[i], *network);
+            report::check_choice(a.cases[i], *network);
+        });
 
     page.write([&](std::ostream& out) { out << report::as_page(a); });
     csv.write([&](std::ostream& out) { report::write_csv(out, a.runs); });
@@ -121,7 +123,8 @@ void add_report(CLI::App& command, int&) {
     app->add_option("--reference", o->reference,
                     "one more contestant to compare with, beside the best native, 'native' and the best of ours")
         ->type_name("NAME");
-    app->add_option("--model", o->model, "also simulate what was measured under this cost model, and compare")
+    app->add_option("--model", o->model,
+                    "also simulate what was measured under this cost model, compare, and say whom it would choose")
         ->type_name("MODEL");
     app->add_option("--csv", o->csv, "write a row per sample and rank, of every stage")->type_name("FILE");
     app->add_option("--repro", o->repro, "write the measured samples as ReproMPI's verbose table")->type_name("FILE");

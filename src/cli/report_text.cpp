@@ -162,6 +162,27 @@ std::string model_text(const report::analysis& a) {
                        align(rows, {true, false, false, true, true, true}));
 }
 
+/// How the model's choices would have done.
+std::string choice_text(const report::analysis& a) {
+    std::vector<std::vector<std::string>> rows{
+        {"SIZE", "ARRIVALS", "PICKED", "MEASURED", "FASTEST", "MEASURED", "RATIO"}};
+    std::size_t good = 0;
+    for (const measured_case& c : a.cases) {
+        if (!c.choice) continue;
+        const entry& picked = *c.find(c.choice->picked);
+        const entry& fastest = *c.find(c.choice->fastest);
+        if (c.choice->good()) ++good;
+        rows.push_back({format_bytes(c.bytes), arrivals_text(c), picked.name,
+                        time_text(picked.run_time.value) + (picked.screened_only ? " *" : "  "),
+                        fastest.native() ? fmt::format("{}:{}", c.in.collective, fastest.name) : fastest.name,
+                        time_text(fastest.run_time.value),
+                        fmt::format("{:.3f}{}", c.choice->ratio, c.choice->good() ? "" : " missed")});
+    }
+    if (rows.size() == 1) return {};
+    return fmt::format("\nchoice by this model: within 10 % of the fastest in {} of {} cases (*: screened only)\n\n{}",
+                       good, rows.size() - 1, align(rows, {true, false, false, true, false, true, false}));
+}
+
 }  // namespace
 
 std::string winners_text(const report::analysis& a) {
@@ -200,7 +221,7 @@ std::string contestants_text(const report::analysis& a) {
 std::string extras_text(const report::analysis& a) {
     std::string out;
     for (const measured_case& c : a.cases) out += overlap_text(c);
-    return out + model_text(a);
+    return out + model_text(a) + choice_text(a);
 }
 
 }  // namespace rubato::cli

@@ -24,6 +24,7 @@ struct options {
     problem_options problem{};
     std::string bytes{};
     std::string model_text = "curie";
+    std::string inside_text{};
     bool json = false;
     std::string svg{};
 };
@@ -31,7 +32,8 @@ struct options {
 /// What all algorithms are compared on.
 struct setting {
     model network{};
-    problem common{};  ///< with arrivals
+    std::optional<model> inside{};  ///< of messages within a host
+    problem common{};               ///< with arrivals
     std::int64_t chunk = 0;
     bool choose_segments = false;
 };
@@ -71,20 +73,11 @@ std::vector<const algorithm*> choose(const std::string& what) {
     }
 }
 
-/// Bytes of a chunk: of the whole vector, or of a rank's share of the buffer that has one per rank, rounded up.
-std::int64_t chunk_bytes(const options& o, const problem& p) {
-    if (p.what == collective::barrier) return 0;
-    if (o.bytes.empty())
-        throw error("no size", fmt::format("a {} moves data", traits(p.what).name), "give one, such as --bytes 4MiB");
-    const std::int64_t bytes = parse_bytes(o.bytes);
-    const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
-    return wide ? (bytes + p.ranks - 1) / p.ranks : bytes;
-}
-
 simulation run(const setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
                bool record_steps = false) {
     const layout sizes = layout::uniform(s.chunk);
-    return simulate(s.network, all, std::span(&sizes, 1), p.arrivals, {record_steps, a.early});
+    return simulate(s.network, all, std::span(&sizes, 1), p.arrivals,
+                    {record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr});
 }
 
 /// The run time if all arrive together.
@@ -220,10 +213,10 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
 }
 
 std::string describe(const options& o) {
-    constexpr std::size_t longest = 60;  // of a list with a time for each rank, the beginning says enough
-    std::string arrivals = o.problem.arrivals;
-    if (arrivals.size() > longest) arrivals = arrivals.substr(0, longest) + "...";
-    return fmt::format("{}arrivals {}, model {}", o.bytes.empty() ? "" : o.bytes + ", ", arrivals, o.model_text);
+    const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
+    const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
+    return fmt::format("{}{}arrivals {}, model {}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
+                       abbreviated(o.problem.arrivals), o.model_text, inside);
 }
 
 void simulate_all(const options& o) {
@@ -232,7 +225,16 @@ void simulate_all(const options& o) {
     s.common = o.problem.make(chosen.front()->what);
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
-    s.chunk = chunk_bytes(o, s.common);
+    if (!o.inside_text.empty()) {
+        if (s.common.hosts.empty())
+            throw error("--model-inside without --hosts", "each rank has a host of its own",
+                        "say which ranks share one");
+        s.inside = parse_model(o.inside_text);
+        if (s.inside->network.index() != s.network.network.index())
+            throw error("--model-inside is of another kind than --model", "messages cost the same kind of things",
+                        "give two of the same kind, such as hockney:...");
+    }
+    s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
 
     std::vector<row> rows(chosen.size());
@@ -258,6 +260,9 @@ void add_sim(CLI::App& command, int&) {
         ->type_name("SIZE");
     app->add_option("--model", o->model_text,
                     "cost model: a preset, file:NAME, or for instance hockney:alpha=2us,beta=0.5ns,gamma=0")
+        ->type_name("MODEL");
+    app->add_option("--model-inside", o->inside_text,
+                    "cost model of messages within a host, of the same kind; the same as --model unless given")
         ->type_name("MODEL");
     app->add_flag("--json", o->json, "print an array with an object per algorithm");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
@@ -290,6 +295,7 @@ void add_sim(CLI::App& command, int&) {
         "Examples:\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
         "  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg\n"
+        "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
         "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json",
         most_segments, names));
     app->callback([o] { simulate_all(*o); });

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "parallel.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/hosts.hpp"
 #include "schedule_json.hpp"
 
 #include <fmt/format.h>
@@ -107,12 +108,19 @@ struct outcome {
     }
 };
 
-std::string command_for(const algorithm& a, const problem& p, const std::string& pattern) {
+/// What is tried, as the command takes it.
+struct circumstances {
+    std::string pattern{};  ///< of arrivals
+    std::string hosts{};
+};
+
+std::string command_for(const algorithm& a, const problem& p, const circumstances& c) {
     std::string text = fmt::format("rubato schedule {} --ranks {}", a.id, p.ranks);
     if (traits(p.what).rooted) text += fmt::format(" --root {}", p.root.value);
     if (a.segmented) text += fmt::format(" --segments {}", p.segments);
     if (!p.radix.empty()) text += fmt::format(" --radix {}", fmt::join(p.radix, ","));
-    if (!pattern.empty()) text += fmt::format(" --arrivals {}", pattern);
+    if (!c.pattern.empty()) text += fmt::format(" --arrivals {}", c.pattern);
+    if (!c.hosts.empty()) text += fmt::format(" --hosts {}", c.hosts);
     if (p.round_time > time_ns{}) text += fmt::format(" --round-time {}", p.round_time.count());
     if (!p.commutative) text += " --noncommutative";
     if (p.idempotent) text += " --idempotent";
@@ -122,7 +130,7 @@ std::string command_for(const algorithm& a, const problem& p, const std::string&
 /// Everything that is tried with one algorithm and one number of ranks.
 outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
     outcome result;
-    const auto attempt = [&](const problem& p, const std::string& pattern) {
+    const auto attempt = [&](const problem& p, const circumstances& c) {
         if (unmet_need(a, p)) return;
         std::vector<std::string> found;
         try {
@@ -130,13 +138,13 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
         } catch (const std::exception& e) {
             found.push_back(fmt::format("it cannot be built: {}", e.what()));
         }
-        result.add(p, found, a.id, command_for(a, p, pattern));
+        result.add(p, found, a.id, command_for(a, p, c));
     };
     const std::vector<std::int32_t> segment_counts = a.segmented ? o.segments : std::vector<std::int32_t>{1};
     problem p;
     p.what = a.what;
     p.ranks = ranks;
-    const auto with_operators = [&](const std::string& pattern) {
+    const auto with_operators = [&](const circumstances& c) {
         for (const auto& radix : radices(a, ranks)) {
             p.radix = radix;
             for (const bool commutative : {true, false}) {
@@ -145,7 +153,7 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
                     if (idempotent && !a.has(need::idempotent_or_power)) continue;
                     p.commutative = commutative;
                     p.idempotent = idempotent;
-                    attempt(p, pattern);
+                    attempt(p, c);
                 }
             }
         }
@@ -158,7 +166,10 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
                 p.round_time = round_time;
                 for (const std::int32_t segments : segment_counts) {
                     p.segments = static_cast<std::uint32_t>(segments);
-                    with_operators(pattern);
+                    for (const std::string& hosts : a.host_aware ? hosts_to_try(ranks) : std::vector<std::string>{""}) {
+                        p.hosts = parse_hosts(hosts, ranks);
+                        with_operators({pattern, hosts});
+                    }
                 }
             }
         }
@@ -234,9 +245,9 @@ void add_verify(CLI::App& command, int& status) {
         ->type_name("FILE");
     app->add_flag("--json", o->json, "print an object with the numbers and the findings");
     app->footer(
-        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern and time of "
-        "a\n"
-        "round that it distinguishes. Exit status 1 if anything is wrong.\n"
+        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and "
+        "time\n"
+        "of a round that it distinguishes. Exit status 1 if anything is wrong.\n"
         "Examples:\n"
         "  rubato verify\n"
         "  rubato verify reduce/binomial --ranks 1-16,64,127-129\n"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <array>
 
 namespace rubato {
@@ -27,6 +26,7 @@ constexpr std::array table{
     collective_traits{gatherv, "gatherv", true, false, true, false, true},
     collective_traits{allgatherv, "allgatherv", false, false, true, false, true},
     collective_traits{alltoallv, "alltoallv", false, false, true, true, true},
+    collective_traits{reduce_scatter, "reduce_scatter", false, true, true, true, false},
 };
 
 }  // namespace
@@ -58,6 +58,16 @@ void check(const problem& p) {
     if (!p.arrivals.empty() && p.arrivals.size() != static_cast<std::size_t>(p.ranks))
         throw error(fmt::format("{} arrival times for {} ranks", p.arrivals.size(), p.ranks),
                     "each rank has one arrival time", "give as many times as ranks");
+    if (!p.hosts.empty() && p.hosts.size() != static_cast<std::size_t>(p.ranks))
+        throw error(fmt::format("hosts of {} ranks, and there are {}", p.hosts.size(), p.ranks),
+                    "each rank is on one host", "give a host for each rank");
+    std::int32_t next_host = 0;
+    for (const std::int32_t h : p.hosts) {
+        if (h < 0 || h > next_host)
+            throw error(fmt::format("host {} where {} is the next new one", h, next_host),
+                        "hosts are counted from 0 in the order of their lowest ranks", "number them anew");
+        if (h == next_host) ++next_host;
+    }
     constexpr time_ns most = longest_time;
     for (const time_ns t : p.arrivals)
         if (t > 2 * most || t < -2 * most)

@@ -7,6 +7,7 @@ namespace rubato {
 problem rounded(const algorithm& a, problem p, time_ns quantum) {
     if (!a.segmented) p.segments = 1;
     if (!a.takes_radix) p.radix.clear();
+    if (!a.host_aware) p.hosts.clear();
     if (!a.has(need::idempotent_or_power)) p.idempotent = false;
     if (!a.arrival_aware || p.arrivals.empty()) {
         p.arrivals.clear();
@@ -44,6 +45,7 @@ std::size_t plan_cache::hash::operator()(const key& k) const {
     mix(static_cast<int>(k.what.commutative) * 2 + static_cast<int>(k.what.idempotent));
     mix(k.what.round_time.count());
     for (const std::int32_t r : k.what.radix) mix(r);
+    for (const std::int32_t host : k.what.hosts) mix(host);
     for (const time_ns t : k.what.arrivals) mix(t.count());
     return h;
 }
@@ -58,8 +60,9 @@ std::shared_ptr<plan_cache::entry> plan_cache::get(const algorithm& a, const pro
     }
     ++counted_.misses;
     auto made = std::make_shared<entry>(entry{plan(build_one(a, wanted.what, me_))});
-    const std::size_t bytes =
-        made->steps.bytes() + sizeof(place) + sizeof(key) + wanted.what.arrivals.size() * sizeof(time_ns);
+    const std::size_t bytes = made->steps.bytes() + sizeof(place) + sizeof(key) +
+                              wanted.what.arrivals.size() * sizeof(time_ns) +
+                              wanted.what.hosts.size() * sizeof(std::int32_t);
     const auto [where, fresh] = plans_.emplace(std::move(wanted), place{made, bytes, {}});
     used_.push_front(&where->first);
     where->second.used = used_.begin();

@@ -36,14 +36,17 @@ std::vector<std::int64_t> written(std::uint64_t number, const intent& i, std::in
                                    bytes,
                                    i.type,
                                    i.op,
-                                   static_cast<std::int64_t>(i.what.radix.size())};
+                                   i.observed,
+                                   static_cast<std::int64_t>(i.what.radix.size()),
+                                   static_cast<std::int64_t>(i.what.hosts.size())};
     text.insert(text.end(), i.what.radix.begin(), i.what.radix.end());
+    text.insert(text.end(), i.what.hosts.begin(), i.what.hosts.end());
     for (const time_ns t : i.what.arrivals) text.push_back(t.count());
     return text;
 }
 
 std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::int32_t ranks) {
-    constexpr std::size_t head = 12;
+    constexpr std::size_t head = 14;
     intent i;
     i.use = &algorithms()[static_cast<std::size_t>(text[1])];
     i.what.what = static_cast<collective>(text[2]);
@@ -56,11 +59,17 @@ std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::i
     i.bytes = text[8];
     i.type = static_cast<std::int32_t>(text[9]);
     i.op = static_cast<std::int32_t>(text[10]);
-    const auto radix = static_cast<std::size_t>(text[11]);
+    i.observed = text[11] != 0;
+    const auto radix = static_cast<std::size_t>(text[12]);
+    const auto hosts = static_cast<std::size_t>(text[13]);
     for (const std::int64_t k : text.subspan(head, radix)) i.what.radix.push_back(static_cast<std::int32_t>(k));
-    for (const std::int64_t t : text.subspan(head + radix)) i.what.arrivals.emplace_back(t);
+    for (const std::int64_t h : text.subspan(head + radix, hosts)) i.what.hosts.push_back(static_cast<std::int32_t>(h));
+    for (const std::int64_t t : text.subspan(head + radix + hosts)) i.what.arrivals.emplace_back(t);
     return {static_cast<std::uint64_t>(text[0]), i};
 }
+
+/// What an algorithm does not use, its plan leaves out.
+bool uses_arrivals(const intent& what) { return what.use->arrival_aware || what.observed; }
 
 /// Whether what was named or announced is what is called.
 bool same(const intent& a, const intent& b) {
@@ -133,7 +142,7 @@ bool player::agree(bool wait) {
 
 /// Whether the invocation that is known, if one is, makes use of arrivals that are agreed on. Equal on all ranks.
 bool player::plans_by_arrivals() const {
-    return next_ && next_->use->arrival_aware && next_->what.arrivals.empty() &&
+    return next_ && uses_arrivals(*next_) && next_->what.arrivals.empty() &&
            (!next_->use->has(need::round_time) || next_->what.round_time > time_ns{});
 }
 
@@ -154,7 +163,7 @@ void player::contribute() {
 problem player::planned(const intent& what) {
     problem p = what.what;
     planned_by_.clear();
-    if (!what.use->arrival_aware) {
+    if (!uses_arrivals(what)) {
         p.arrivals.clear();
         return p;
     }

@@ -21,12 +21,18 @@ void check_count(std::int64_t count) {
         throw error(fmt::format("count {}", count), "a count is not negative", "check the arguments of the collective");
 }
 
-void check_chunks(const chunks& each, int ranks) {
-    for (const std::size_t n : {each.counts.size(), each.displacements.size()})
+/// The chunks of a side that has one of its own size for each rank; nothing if it has not.
+const chunks* uneven_chunks(const call& c, bool of_input, int ranks) {
+    const collective_traits& t = traits(c.what);
+    if (!t.irregular || !(of_input ? t.wide_input : t.wide_output)) return nullptr;
+    const bool packed = t.measured_by_input();  // they need no displacements
+    const chunks& each = of_input && !packed ? c.send_chunks : c.recv_chunks;
+    for (const std::size_t n : {each.counts.size(), packed ? each.counts.size() : each.displacements.size()})
         if (n != static_cast<std::size_t>(ranks))
             throw error(fmt::format("{} counts or displacements for {} ranks", n, ranks),
                         "there must be one for each rank", "check the arguments of the collective");
     for (const std::int64_t n : each.counts) check_count(n);
+    return &each;
 }
 
 type_info inspect_used(MPI_Datatype type) {
@@ -35,11 +41,11 @@ type_info inspect_used(MPI_Datatype type) {
     return inspect(type);
 }
 
-/// Bytes of a buffer whose chunks lie one after the other.
-std::size_t total(const chunk_table& t, std::int32_t chunks) {
+/// Units of a buffer whose chunks lie one after the other.
+std::int64_t total(const chunk_table& t, std::int32_t chunks) {
     std::int64_t sum = t.counts.empty() ? t.units * chunks : 0;
     for (const std::int64_t n : t.counts) sum += n;
-    return static_cast<std::size_t>(sum);
+    return sum;
 }
 
 /// f(first element, elements, first byte in the packed form) for each run of consecutive elements that is not empty.
@@ -114,6 +120,12 @@ chunk_table buffers::side::in_bytes(bool packed) const {
     return t;
 }
 
+/// Of a reduction whose input this is.
+layout buffers::side::in_elements(int me) const {
+    if (each.counts.empty()) return layout::uniform(count);
+    return layout::reduce_scatter({each.counts.begin(), each.counts.end()}, me);
+}
+
 /// A side with `wide` chunks, of a size each (a v-form) or all of `count` elements.
 buffers::side buffers::used_side(const void* address, std::int64_t count, const chunks* each, MPI_Datatype type,
                                  std::int32_t wide) {
@@ -122,7 +134,6 @@ buffers::side buffers::used_side(const void* address, std::int64_t count, const 
     s.address = address;
     s.wide = wide;
     if (each != nullptr) {
-        check_chunks(*each, wide);
         s.each = *each;
     } else {
         check_count(count);
@@ -137,15 +148,16 @@ buffers::side buffers::input_of(const call& c, int me, int ranks) {
     const collective_traits& t = traits(c.what);
     const bool as_output = c.what == collective::bcast || t.reduces;  // one count and datatype for both
     return used_side(c.what == collective::bcast ? c.recv : c.send, as_output ? c.recv_count : c.send_count,
-                     t.irregular && t.wide_input ? &c.send_chunks : nullptr, as_output ? c.recv_type : c.send_type,
-                     t.wide_input ? ranks : 1);
+                     uneven_chunks(c, true, ranks), as_output ? c.recv_type : c.send_type, t.wide_input ? ranks : 1);
 }
 
 buffers::side buffers::output_of(const call& c, int me, int ranks) {
     if (!uses_output(c, me)) return {};
     const collective_traits& t = traits(c.what);
-    return used_side(c.recv, c.recv_count, t.irregular && t.wide_output ? &c.recv_chunks : nullptr, c.recv_type,
-                     t.wide_output ? ranks : 1);
+    const bool one_of_input = t.measured_by_input();
+    const std::int64_t count =
+        one_of_input ? uneven_chunks(c, true, ranks)->counts[static_cast<std::size_t>(me)] : c.recv_count;
+    return used_side(c.recv, count, uneven_chunks(c, false, ranks), c.recv_type, t.wide_output ? ranks : 1);
 }
 
 buffers::sides buffers::sides_of(const call& c, int me, int ranks) {
@@ -157,8 +169,10 @@ buffers::sides buffers::sides_of(const call& c, int me, int ranks) {
     } else if (in_place(c, me)) {
         s.out = output_of(c, me, ranks);
         const collective_traits& t = traits(c.what);
-        s.in = t.wide_output && !t.wide_input ? s.out.own_chunk(me) : s.out;
-        if (t.reduces && t.wide_input) s.in.wide = ranks;
+        if (t.reduces)
+            s.in = input_of(c, me, ranks), s.in.address = s.out.address;
+        else
+            s.in = t.wide_input ? s.out : s.out.own_chunk(me);
     } else {
         s.in = input_of(c, me, ranks);
         s.out = output_of(c, me, ranks);
@@ -184,9 +198,18 @@ std::int64_t chunk_bytes_on(const call& c, int other, int me, int ranks) {
     return intent::unknown;
 }
 
+std::int64_t agreed_bytes(const call& c, int me, int ranks) {
+    if (!traits(c.what).irregular) return chunk_bytes(c, me, ranks);
+    const bool all_told = c.what == collective::allgatherv || c.what == collective::reduce_scatter;
+    if (!all_told) return intent::unknown;
+    const buffers::sides s = buffers::sides_of(c, me, ranks);
+    const buffers::side& wide = traits(c.what).wide_input ? s.in : s.out;
+    return total(wide.in_bytes(true), ranks) / ranks;
+}
+
 layout layout_before(const call& c, int me, int ranks) {
     const buffers::sides s = buffers::sides_of(c, me, ranks);
-    return traits(c.what).reduces ? layout::uniform(s.in.count) : layout{s.in.in_bytes(true), s.out.in_bytes(true)};
+    return traits(c.what).reduces ? s.in.in_elements(me) : layout{s.in.in_bytes(true), s.out.in_bytes(true)};
 }
 
 void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in_place, MPI_Comm comm) {
@@ -199,7 +222,7 @@ void buffers::bind(const call& c, const plan& p, int me, int ranks, bool safe_in
     const bool coincide = in_place(c, me);
     const bool copy_input = coincide && !safe_in_place;
     if (traits(c.what).reduces)
-        bind_combined(in, out, copy_input, comm);
+        bind_combined(in, out, copy_input, me, comm);
     else
         bind_moved(in, out, copy_input, comm);
     if (coincide && spreads(c.what)) staged_output_.used = false;  // it is part of what the user sends
@@ -233,13 +256,13 @@ void buffers::bind_after(const call& c, const plan& p, int me, int ranks, bool s
     bind(c, p, me, ranks, safe_in_place, comm);
 }
 
-void buffers::bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm) {
+void buffers::bind_combined(const side& in, const side& out, bool copy_input, int me, MPI_Comm comm) {
     unit_ = in.type;
-    layout_ = layout::uniform(in.count);
+    layout_ = in.in_elements(me);
     memory_.input = bytes_at(in.address);
     memory_.output = out.used ? bytes_at(out.address) : nullptr;
     memory_.input_stride = memory_.output_stride = unit_.extent;
-    const std::int64_t n = in.count * in.wide;
+    const std::int64_t n = total(layout_.input, in.wide);
     if (!copy_input || n == 0) return;
     memory_.input = input_.reserve(unit_, n);
     copy_elements(unit_, in.address, memory_.input, n, comm);
@@ -253,13 +276,13 @@ void buffers::bind_moved(const side& in, const side& out, bool copy_input, MPI_C
     if (in.used) memory_.input = bytes_at(in.address);
     if (out.used) memory_.output = bytes_at(out.address);
     if (stage_input) {
-        memory_.input = input_.reserve(total(layout_.input, in.wide));
+        memory_.input = input_.reserve(static_cast<std::size_t>(total(layout_.input, in.wide)));
         for_each_run(in, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
             pack(in.type, bytes_at(in.address) + first * in.type.extent, n, memory_.input + at, comm);
         });
     }
     if (stage_output) {
-        memory_.output = output_.reserve(total(layout_.output, out.wide));
+        memory_.output = output_.reserve(static_cast<std::size_t>(total(layout_.output, out.wide)));
         staged_output_ = out;
     }
 }

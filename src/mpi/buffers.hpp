@@ -41,6 +41,8 @@ std::int64_t in_place_shift(const call& c, int me);
 
 /// The bytes of a chunk; where chunks differ, of this rank's, if it knows.
 std::int64_t chunk_bytes(const call& c, int me, int ranks);
+/// The bytes of a chunk, the mean one where chunks differ, if all ranks know it.
+std::int64_t agreed_bytes(const call& c, int me, int ranks);
 /// Where chunks differ: the bytes of another rank's, if this rank knows.
 std::int64_t chunk_bytes_on(const call& c, int other, int me, int ranks);
 /// How large the call's blocks are, before its buffers may be looked at.
@@ -73,6 +75,7 @@ public:
 
         side own_chunk(int me) const;
         chunk_table in_bytes(bool packed) const;
+        layout in_elements(int me) const;
     };
 
     struct sides {
@@ -87,7 +90,7 @@ private:
     static side input_of(const call& c, int me, int ranks);
     static side output_of(const call& c, int me, int ranks);
     void bind_scratch(const plan& p);
-    void bind_combined(const side& in, const side& out, bool copy_input, MPI_Comm comm);
+    void bind_combined(const side& in, const side& out, bool copy_input, int me, MPI_Comm comm);
     void bind_moved(const side& in, const side& out, bool copy_input, MPI_Comm comm);
 
     layout layout_{};

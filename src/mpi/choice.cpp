@@ -35,6 +35,7 @@ std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes)
         case collective::gatherv: return "gatherv/sorted_linear_sync+early";
         case collective::allgatherv: return "allgatherv/ring";
         case collective::alltoallv: return "alltoallv/pairwise";
+        case collective::reduce_scatter: return "reduce_scatter/halving";
     }
     throw error("a collective of no kind", "there is no algorithm for it", "name one of 'rubato algorithms'");
 }

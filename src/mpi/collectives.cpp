@@ -85,4 +85,10 @@ void communicator::alltoallv(const selection& how, const void* send, const chunk
         __builtin_return_address(0));
 }
 
+void communicator::reduce_scatter(const selection& how, const void* send, void* recv,
+                                  std::span<const std::int64_t> counts, MPI_Datatype type, MPI_Op op) {
+    run(how, {collective::reduce_scatter, send, 0, {}, type, recv, 0, {counts, {}}, type, op},
+        __builtin_return_address(0));
+}
+
 }  // namespace rubato::mpi

@@ -1,6 +1,7 @@
 #include "mpi_stage.hpp"
 #include "private_communicator.hpp"
 #include "process.hpp"
+#include "rubato/choose.hpp"
 #include "rubato/mpi.hpp"
 #include "synchronise.hpp"
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,7 +18,7 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr std::int64_t version = 3;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::int64_t version = 4;  // of what ranks must agree on: plans, tags, announcements
 
 /// Ranks that have the same know the same algorithms by the same numbers.
 std::int64_t protocol() {
@@ -50,6 +52,7 @@ public:
         if (all[2] == 0)
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         agree_on(how.agreed);
+        hosts_ = hosts_of(comm_.get());
         synchronise();
         std::int64_t epoch = clock_.now().count();
         check(MPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
@@ -79,6 +82,7 @@ public:
 
     int rank() const { return rank_; }
     int size() const { return size_; }
+    const std::vector<std::int32_t>& hosts() const { return hosts_; }
     plan_cache::statistics plans() {
         const std::lock_guard lock(mutex_);
         return player_->plans().counted();
@@ -109,15 +113,34 @@ public:
         mpi::synchronise(comm_.get(), tags_.beside(1), clock_);
     }
 
+    void use_model(const model& network) {
+        const std::lock_guard lock(mutex_);
+        if (under_way_) throw_under_way();
+        std::string text = to_string(network);
+        std::int64_t length = static_cast<std::int64_t>(text.size());
+        check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        text.resize(static_cast<std::size_t>(length));
+        check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+        int early = wants_background_ && may_use_background(false) ? 1 : 0;
+        check(MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        chooser_.emplace(parse_model(text), early != 0);
+    }
+    const algorithm* last_used() {
+        const std::lock_guard lock(mutex_);
+        return last_used_;
+    }
+
     outline outline_of(const selection& how, const call& c) const {
-        return {intent_of(c, how, rank_, size_), layout_before(c, rank_, size_)};
+        return {intent_of(c, how, rank_, hosts_), layout_before(c, rank_, size_), how.use == nullptr};
     }
     void expect(const outline& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
         if (o.what.use->dynamic) return;  // it has no plan to begin, or to keep to
-        player_->expect(o.what);
-        if (!o.what.use->early) return;
+        intent what = o.what;
+        if (o.open) choose_for(what);
+        player_->expect(what);
+        if (!what.use->early) return;
         stage_.name(o.sizes, player_->number());
         watch();
         background_wake();
@@ -205,7 +228,8 @@ private:
         site_ = site;
         intent what;
         try {
-            what = intent_of(c, how, rank_, size_);
+            what = intent_of(c, how, rank_, hosts_);
+            if (how.use == nullptr) choose_for(what);
             if (what.use->early) watch();
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
@@ -217,6 +241,8 @@ private:
             throw;
         }
         kind_ = what.kind();
+        observed_ = what.observed;
+        last_used_ = what.use;
         call_ = c;
         if (what.use->dynamic)
             improvised_ = stage_.improvise(what, call_, player_->pass(arrival_ - epoch_));
@@ -238,7 +264,23 @@ private:
         improvised_.reset();
         under_way_ = false;
         history_.record(kind_, arrival_, clock_.now(), site_);
+        if (observed_) planned_by_[kind_].assign(player_->planned_by().begin(), player_->planned_by().end());
         return true;
+    }
+
+    /// A plan can use arrivals that are agreed on only when the call is made; who calls what is said before. So the
+    /// choice is made by those that planned the last call of this kind: all ranks have ended it, and know the same.
+    void choose_for(intent& what) {
+        if (!chooser_ || traits(what.what.what).irregular) return;
+        problem p = what.what;
+        const auto last = planned_by_.find(what.kind());
+        if (p.arrivals.empty() && last != planned_by_.end()) p.arrivals = last->second;
+        const algorithm* best = chooser_->best(p, what.bytes);
+        if (best == nullptr) return;
+        what.use = best;
+        what.what.segments = p.segments;
+        what.what.round_time = p.round_time;
+        what.observed = true;
     }
 
     /// Lets the background thread look after this communicator from now on.
@@ -268,6 +310,7 @@ private:
     private_communicator comm_;
     int rank_;
     int size_;
+    std::vector<std::int32_t> hosts_{};
     tag_layout tags_;
     common_clock clock_;
     time_ns epoch_{};
@@ -275,11 +318,15 @@ private:
     std::optional<player> player_{};
     std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
     history history_{};
+    std::optional<chooser> chooser_{};
+    std::map<operation, std::vector<time_ns>> planned_by_{};  // the last call of each kind that was observed
+    const algorithm* last_used_ = nullptr;
     bool wants_background_;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
     call call_{};  // under way
     operation kind_{};
+    bool observed_ = false;
     time_ns arrival_{};
     const void* site_ = nullptr;
     bool under_way_ = false;
@@ -293,6 +340,7 @@ communicator& communicator::operator=(communicator&&) noexcept = default;
 
 int communicator::rank() const { return state_->rank(); }
 int communicator::size() const { return state_->size(); }
+const std::vector<std::int32_t>& communicator::hosts() const { return state_->hosts(); }
 plan_cache::statistics communicator::plans() const { return state_->plans(); }
 const history& communicator::calls() const { return state_->calls(); }
 const common_clock& communicator::clock() const { return state_->clock(); }
@@ -301,6 +349,8 @@ std::vector<time_ns> communicator::planned_by() const { return state_->planned_b
 void communicator::record_steps() { state_->record_steps(); }
 std::vector<recorded_step> communicator::recorded_steps() const { return state_->recorded_steps(); }
 void communicator::synchronise() { state_->synchronise(); }
+void communicator::use_model(const model& network) { state_->use_model(network); }
+const algorithm* communicator::last_used() const { return state_->last_used(); }
 void communicator::expect(const outline& what) { state_->expect(what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }
 void communicator::progress() { state_->progress(); }

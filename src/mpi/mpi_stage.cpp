@@ -88,18 +88,21 @@ void check_combines(const call& c, std::int32_t type, std::int32_t op) {
 
 }  // namespace
 
-intent intent_of(const call& c, const selection& how, int me, int ranks) {
+intent intent_of(const call& c, const selection& how, int me, const std::vector<std::int32_t>& hosts) {
+    const auto ranks = static_cast<int>(hosts.size());
     intent i;
     i.bytes = chunk_bytes(c, me, ranks);
-    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, ranks, i.bytes);
+    const std::int64_t agreed = agreed_bytes(c, me, ranks);
+    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, ranks, agreed);
     i.what.what = c.what;
     i.what.ranks = ranks;
     if (traits(c.what).rooted) i.what.root = rubato::rank(c.root);
     const bool given = how.use != nullptr && how.segments != 0;
-    i.what.segments = given ? how.segments : default_segments(*i.use, i.bytes);
+    i.what.segments = given ? how.segments : default_segments(*i.use, agreed);
     i.what.radix = how.radix;
-    if (i.use->arrival_aware) i.what.arrivals = how.arrivals;
+    if (i.use->arrival_aware || how.use == nullptr) i.what.arrivals = how.arrivals;
     if (i.use->uses_round_time()) i.what.round_time = how.round_time;
+    if (i.use->host_aware) i.what.hosts = how.hosts.empty() ? hosts : how.hosts;
     if (traits(c.what).reduces) {
         if (c.op == MPI_OP_NULL)
             throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
@@ -150,7 +153,7 @@ void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64
     const call& c = *static_cast<const call*>(given);
     const schedule& s = entry.steps.steps();
     if (in_place(c, me_) && !entry.safe_in_place)
-        entry.safe_in_place = safe_in_place(s, in_place_shift(c, me_) * s.parts);
+        entry.safe_in_place = !traits(c.what).measured_by_input() && safe_in_place(s, in_place_shift(c, me_) * s.parts);
     const bool safe = entry.safe_in_place.value_or(true);
     if (begun) {
         buffers_.bind_after(c, entry.steps, me_, ranks_, safe, comm_);

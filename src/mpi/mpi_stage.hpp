@@ -12,7 +12,7 @@
 namespace rubato::mpi {
 
 /// What is known of a call before it is made; only what MPI calls significant on this rank is looked at.
-intent intent_of(const call& c, const selection& how, int me, int ranks);
+intent intent_of(const call& c, const selection& how, int me, const std::vector<std::int32_t>& hosts);
 
 class mpi_stage final : public stage {
 public:

@@ -54,6 +54,10 @@ void run_native(MPI_Comm comm, const call& c) {
                                 n.recv_counts.data(), n.recv_places.data(), c.recv_type, comm),
                   "MPI_Alltoallv");
             break;
+        case collective::reduce_scatter:
+            check(MPI_Reduce_scatter(c.send, c.recv, n.recv_counts.data(), c.recv_type, c.op, comm),
+                  "MPI_Reduce_scatter");
+            break;
     }
 }
 

@@ -74,6 +74,11 @@ void native_call::start() {
                                  n.recv_counts.data(), n.recv_places.data(), call_.recv_type, comm_, &request_),
                   "MPI_Ialltoallv");
             break;
+        case collective::reduce_scatter:
+            check(MPI_Ireduce_scatter(call_.send, call_.recv, n.recv_counts.data(), call_.recv_type, call_.op, comm_,
+                                      &request_),
+                  "MPI_Ireduce_scatter");
+            break;
     }
 }
 

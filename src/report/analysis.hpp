@@ -61,6 +61,17 @@ struct model_check {
     double error = 0;      ///< of the prediction, as a share of what was measured
 };
 
+/// Whom `choose` would have picked among the contestants of a case, told the planned arrivals, and how well it would
+/// have done beside the fastest that was measured. A ratio of run times.
+struct choice_check {
+    std::string picked{};
+    std::string fastest{};
+    double ratio = 0;
+
+    /// Near enough.
+    bool good() const { return ratio <= 1.1; }
+};
+
 /// One contestant in one case. Medians, in nanoseconds, where nothing else is said.
 struct entry {
     std::string name{};
@@ -102,9 +113,11 @@ struct measured_case {
     std::string pattern{};
     pattern_place place{};
     std::size_t hosts = 0;
+    std::vector<std::int32_t> host_of{};  ///< each rank's, as problem::hosts has it, in the last run
     std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
     std::vector<results::overlap_summary> overlaps{};
     std::vector<const results::timeline*> timelines{};
+    std::optional<choice_check> choice{};
 
     const entry* find(std::string_view name) const;
     /// The contestant that a reference means here, if there is one.
@@ -132,6 +145,8 @@ void evaluate(measured_case& c, const std::vector<std::string>& references);
 void relate(analysis& a);
 /// Simulates every contestant of ours that was measured, not only screened, with the arrivals that were measured.
 void check_model(measured_case& c, const model& network);
+/// Lets the model choose among our contestants. One that was only screened counts with the time of that.
+void check_choice(measured_case& c, const model& network);
 
 /// Median and worst of the absolute errors of a model, as shares; nothing if nobody was simulated.
 struct model_summary {

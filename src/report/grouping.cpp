@@ -1,5 +1,6 @@
 #include "analysis.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/hosts.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +68,10 @@ public:
             place_[c.number] = find_or_add(cases, c);
         }
         const std::set<std::string> hosts(r.how.hosts.begin(), r.how.hosts.end());
-        for (const auto& [number, at] : place_) cases[at].hosts = std::max(cases[at].hosts, hosts.size());
+        for (const auto& [number, at] : place_) {
+            cases[at].hosts = std::max(cases[at].hosts, hosts.size());
+            cases[at].host_of = numbered_hosts(r.how.hosts);
+        }
     }
 
     measured_case& at(std::vector<measured_case>& cases, std::int32_t number) const {

@@ -129,6 +129,11 @@ json as_json(const measured_case& c) {
     for (const results::timeline* t : c.timelines)
         if (!t->arrivals.empty()) out["timelines"].push_back(as_json(*t));
     for (const results::overlap_summary& o : c.overlaps) out["overlaps"].push_back(as_json(o));
+    if (c.choice)
+        out["choice"] = {{"picked", c.choice->picked},
+                         {"fastest", c.choice->fastest},
+                         {"ratio", c.choice->ratio},
+                         {"good", c.choice->good()}};
     return out;
 }
 

@@ -1,8 +1,10 @@
 // Predicted run times beside measured ones: the same schedules, planned by the same arrivals, run under a cost model
-// with the arrivals that were measured.
+// with the arrivals that were measured. And whom such predictions, with the arrivals that were planned, make one
+// choose.
 #include "analysis.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/choose.hpp"
 #include "rubato/simulate.hpp"
 
 #include <algorithm>
@@ -21,6 +23,7 @@ problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
     p.root = rank(c.in.root);
     p.segments = a.segmented ? std::max(1U, e.segments) : 1;
     p.round_time = e.round_time;
+    p.hosts = c.host_of;
     p.idempotent = c.in.op == "min" || c.in.op == "max";
     return p;
 }
@@ -80,6 +83,35 @@ void check_model(measured_case& c, const model& network) {
         } catch (const error&) {
             // An algorithm that this version does not have, or not for this problem, has no prediction.
         }
+    }
+}
+
+void check_choice(measured_case& c, const model& network) {
+    problem p;
+    std::vector<candidate> ours;
+    const collective_traits& t = traits(parse_collective(c.in.collective));
+    for (const entry& e : c.entries) {
+        const auto known = std::ranges::find(algorithms(), e.id, &algorithm::id);
+        if (known == algorithms().end() || known->dynamic != nullptr || e.calls.empty()) continue;
+        p = problem_of(c, e, *known);
+        candidate way{&*known, e.name};
+        way.segments = p.segments;
+        way.segment = known->segmented ? part_offset(chunk_bytes(c, t), p.segments, 1) : 0;
+        way.round_time = e.round_time;
+        ours.push_back(std::move(way));
+    }
+    p.segments = 1;
+    p.round_time = {};
+    const auto fastest = std::ranges::find_if(c.entries, &entry::measured);
+    if (ours.size() < 2 || fastest == c.entries.end()) return;
+    try {
+        p.arrivals = parse_arrivals(c.pattern, c.in.ranks);
+        const std::vector<candidate> ranked = choose(p, chunk_bytes(c, t), network, std::move(ours));
+        if (ranked.empty()) return;
+        const entry& picked = *c.find(ranked.front().name);
+        c.choice = {picked.name, fastest->name, picked.run_time.value / fastest->run_time.value};
+    } catch (const error&) {
+        // Arrivals that cannot be known any more, such as those of a trace.
     }
 }
 

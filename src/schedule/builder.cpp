@@ -7,9 +7,9 @@ namespace rubato {
 
 builder::builder(const problem& p, rank me, std::uint32_t parts) {
     assert(me.value >= 0 && me.value < p.ranks && parts > 0);
-    (void)me;
     result_.parts = parts;
     const collective_traits& t = traits(p.what);
+    if (t.measured_by_input()) output_shape_ = static_cast<block>(me.value) * parts;
     blocks(buffer::input) = (t.wide_input ? static_cast<std::size_t>(p.ranks) : 1) * parts;
     blocks(buffer::output) = (t.wide_output ? static_cast<std::size_t>(p.ranks) : 1) * parts;
 }
@@ -19,7 +19,7 @@ slice builder::input(std::uint32_t chunk, std::uint32_t n) const {
 }
 
 slice builder::output(std::uint32_t chunk, std::uint32_t n) const {
-    return {buffer::output, chunk * parts(), n * parts(), chunk * parts()};
+    return {buffer::output, chunk * parts(), n * parts(), output_shape_ + chunk * parts()};
 }
 
 slice builder::scratch(block shape, std::uint32_t count) {
@@ -38,7 +38,7 @@ builder::step_id builder::send(rank to, slice data, std::initializer_list<step_i
     s.count = data.count;
     s.peer = to.value;
     s.message = numbers_[to.value].first++;
-    return add(s, after);
+    return add(s, std::span(after.begin(), after.size()));
 }
 
 builder::step_id builder::recv(rank from, slice data, std::initializer_list<step_id> after) {
@@ -50,7 +50,7 @@ builder::step_id builder::recv(rank from, slice data, std::initializer_list<step
     s.count = data.count;
     s.peer = from.value;
     s.message = numbers_[from.value].second++;
-    return add(s, after);
+    return add(s, std::span(after.begin(), after.size()));
 }
 
 builder::step_id builder::combine(slice left, slice into) {
@@ -89,6 +89,32 @@ void builder::fence() {
     fenced_ = now;
 }
 
+void builder::embed(const schedule& inner, std::span<const rank> who, slice input, slice output) {
+    assert(inner.parts == parts());
+    const auto scratch = static_cast<block>(result_.scratch.size());
+    result_.scratch.insert(result_.scratch.end(), inner.scratch.begin(), inner.scratch.end());
+    blocks(buffer::scratch) = result_.scratch.size();
+    const auto move = [&](buffer& where, block& at) {
+        at += where == buffer::input ? input.first : where == buffer::output ? output.first : scratch;
+        where = where == buffer::input ? input.where : where == buffer::output ? output.where : where;
+    };
+    const auto first = static_cast<step_id>(result_.steps.size());
+    std::vector<step_id> after;
+    for (std::size_t i = 0; i < inner.steps.size(); ++i) {
+        step s = inner.steps[i];
+        if (s.kind != step_kind::recv) move(s.from, s.source);
+        if (s.kind != step_kind::send) move(s.to, s.target);
+        if (s.is_message()) {
+            s.peer = who[static_cast<std::size_t>(s.peer)].value;
+            auto& [sent, received] = numbers_[s.peer];
+            s.message = s.kind == step_kind::send ? sent++ : received++;
+        }
+        after.clear();
+        for (const std::uint32_t d : inner.dependencies_of(i)) after.push_back(first + d);
+        add(s, after);
+    }
+}
+
 /// Makes a run begin at a block.
 builder::history::iterator builder::cut(history& h, block at) {
     const auto after = h.upper_bound(at);
@@ -96,11 +122,11 @@ builder::history::iterator builder::cut(history& h, block at) {
     return holding->first == at ? holding : h.emplace_hint(after, at, holding->second);
 }
 
-builder::step_id builder::add(step s, std::initializer_list<step_id> after) {
+builder::step_id builder::add(step s, std::span<const step_id> after) {
     const auto id = static_cast<step_id>(result_.steps.size());
     assert(s.kind == step_kind::recv || s.source + s.count <= blocks(s.from));
     assert(s.kind == step_kind::send || s.target + s.count <= blocks(s.to));
-    waits_.assign(after);
+    waits_.assign(after.begin(), after.end());
     waits_.insert(waits_.end(), fence_.begin(), fence_.end());
     const bool reads_target = s.kind == step_kind::combine;
 

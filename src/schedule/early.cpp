@@ -80,11 +80,14 @@ std::vector<bool> blocks_to_move(const schedule& s) {
 schedule early_form(const schedule& s) {
     const std::vector<bool> moves = blocks_to_move(s);
     schedule result = s;
+    std::vector<block> shape(moves.size());
+    for (const step& t : s.steps)
+        for (block b = t.target; writes_output(t) && b < t.target + t.count; ++b) shape[b] = t.shape + b - t.target;
     std::vector<block> place(moves.size());  // in scratch
     for (block b = 0; b < moves.size(); ++b) {
         if (!moves[b]) continue;
         place[b] = static_cast<block>(result.scratch.size());
-        result.scratch.push_back(b);
+        result.scratch.push_back(shape[b]);
     }
     std::vector<std::uint32_t> writer(moves.size());  // the last one
     for (std::uint32_t i = 0; i < s.steps.size(); ++i) {
@@ -106,7 +109,8 @@ schedule early_form(const schedule& s) {
             step last;
             last.from = buffer::scratch;
             last.source = place[b];
-            last.target = last.shape = b;
+            last.target = b;
+            last.shape = shape[b];
             last.count = end - b;
             result.steps.push_back(last);
             result.dependencies.push_back(writer[b]);

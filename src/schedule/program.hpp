@@ -23,6 +23,7 @@ struct linked_step {
     std::uint32_t after_recv = UINT32_MAX;  ///< the same on the way in
     step_kind kind = step_kind::copy;
     bool synchronous = false;  ///< the message is not sent before its receiver waits for nothing else
+    bool inside = false;       ///< the message stays within a host
 };
 
 struct program {

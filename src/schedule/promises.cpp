@@ -57,8 +57,8 @@ std::size_t promises::chunks(buffer b) const {
 }
 
 std::size_t promises::shapes(buffer b) const {
-    // Equal chunks may be named by any rank's; else the input measures itself, and the output all the rest.
-    return (t_.irregular ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
+    // Equal chunks may be named by any rank's; else the input measures itself, and the output or it all the rest.
+    return (t_.irregular && !t_.measured_by_input() ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
 }
 
 bool promises::tells_size(std::int32_t r, block shape) const {
@@ -74,6 +74,7 @@ size_key promises::size(std::int32_t r, buffer where, block shape) const {
         case collective::scatterv: return {input ? shape : mine + shape, 0};
         case collective::alltoallv:  // who sends it, and what of it
             return input ? size_key{r, shape} : size_key{shape / parts_, mine + shape % parts_};
+        case collective::reduce_scatter: return {shape, 0};
         default: return {input ? mine + shape : shape, 0};
     }
 }
@@ -101,7 +102,8 @@ value promises::at_end(std::int32_t r, block b) const {
         case collective::allgatherv: return made_of(part, chunk, chunk);
         case collective::alltoall:
         case collective::alltoallv: return made_of(mine + part, chunk, chunk);
-        case collective::reduce_scatter_block: return made_of(mine + b, 0, last);
+        case collective::reduce_scatter_block:
+        case collective::reduce_scatter: return made_of(mine + b, 0, last);
         case collective::scan: return made_of(b, 0, r);
         case collective::exscan: return made_of(b, 0, r - 1);
     }

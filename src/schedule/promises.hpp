@@ -51,6 +51,10 @@ public:
     /// Whether MPI tells rank r the size of scratch of this shape.
     bool tells_size(std::int32_t r, block shape) const;
     size_key size(std::int32_t r, buffer where, block shape) const;
+    /// The shape of block b of rank r's input or output.
+    block shape_of(std::int32_t r, buffer where, block b) const {
+        return t_.measured_by_input() && where == buffer::output ? static_cast<block>(r) * parts_ + b : b;
+    }
     /// The size of what the value is.
     size_key size(const value& v) const { return size(v.by->low, buffer::input, v.origin); }
 

@@ -135,7 +135,8 @@ time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank ro
         case collective::allgatherv: return b.allgather();
         case collective::alltoall:
         case collective::alltoallv:
-        case collective::reduce_scatter_block: return b.last_ones_blocks();
+        case collective::reduce_scatter_block:
+        case collective::reduce_scatter: return b.last_ones_blocks();
         case collective::scan:
         case collective::exscan: return b.scan();
     }

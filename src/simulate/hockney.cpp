@@ -69,15 +69,17 @@ private:
 
 }  // namespace
 
-void run(const hockney& m, program& p) {
+void run(const hockney& m, const hockney& inside, program& p) {
     for (std::uint32_t s = 0; s < p.size(); ++s) {
         linked_step& me = p.steps[s];
         const auto bytes = static_cast<double>(me.span);
         switch (me.kind) {
-            case step_kind::send:
-                me.span = whole_ns(m.alpha + m.beta * bytes);
+            case step_kind::send: {
+                const hockney& link = me.inside ? inside : m;
+                me.span = whole_ns(link.alpha + link.beta * bytes);
                 if (me.partner != program::none) p.steps[me.partner].span = me.span;
                 break;
+            }
             case step_kind::recv: break;  // as long as its sender says
             case step_kind::combine: me.span = whole_ns(m.gamma * bytes); break;
             case step_kind::copy: me.span = 0; break;

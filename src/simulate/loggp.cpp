@@ -35,7 +35,8 @@ struct costs {
 
 class simulator {
 public:
-    simulator(const costs& c, program& p) : c_(c), p_(p), busy_(p.schedules.size()) {
+    simulator(const costs& c, const costs& inside, program& p)
+        : c_(c), inside_(inside), p_(p), busy_(p.schedules.size()) {
         serve_in_order<&linked_step::after_send>(p, [](step_kind k) { return k == step_kind::send; });
     }
 
@@ -64,6 +65,8 @@ private:
         std::int64_t in = INT64_MIN;
     };
 
+    const costs& costs_of(const linked_step& s) const { return s.inside ? inside_ : c_; }
+
     void is_ready(std::uint32_t s) {
         linked_step& me = p_.steps[s];
         if (me.kind == step_kind::recv && me.synchronous) {
@@ -85,10 +88,11 @@ private:
     /// The first byte comes in.
     void arrive(std::uint32_t s, std::int64_t time) {
         const linked_step& me = p_.steps[s];
-        const std::int64_t transfer = c_.cpu_sends ? 0 : me.span;
+        const costs& c = costs_of(me);
+        const std::int64_t transfer = c.cpu_sends ? 0 : me.span;
         std::int64_t& in = busy_[me.rank].in;
         const std::int64_t begin = std::max(time, in);
-        in = begin + c_.g + transfer;
+        in = begin + c.g + transfer;
         release(s, begin + transfer);
     }
 
@@ -96,18 +100,19 @@ private:
     void run_step(std::uint32_t s, std::int64_t time) {
         const linked_step& me = p_.steps[s];
         if (me.kind == step_kind::copy) return finish(s, time, time);
+        const costs& c = costs_of(me);
         resources& busy = busy_[me.rank];
         const std::int64_t begin = std::max(time, busy.cpu);
         if (me.kind == step_kind::send) {
-            const std::int64_t transfer = c_.cpu_sends ? 0 : me.span;
-            busy.cpu = begin + c_.o + (me.span - transfer);
+            const std::int64_t transfer = c.cpu_sends ? 0 : me.span;
+            busy.cpu = begin + c.o + (me.span - transfer);
             const std::int64_t injected = std::max(busy.cpu, busy.out);
-            busy.out = injected + c_.g + transfer;
-            if (me.partner != program::none) queue_.push({injected + c_.L, me.partner, true});
+            busy.out = injected + c.g + transfer;
+            if (me.partner != program::none) queue_.push({injected + c.L, me.partner, true});
             if (me.after_send != program::none) release(me.after_send, time);
             finish(s, begin, injected + transfer);
         } else {
-            busy.cpu = begin + (me.kind == step_kind::recv ? c_.o : me.span);
+            busy.cpu = begin + (me.kind == step_kind::recv ? c.o : me.span);
             finish(s, begin, busy.cpu);
         }
     }
@@ -118,31 +123,37 @@ private:
     }
 
     const costs c_;
+    const costs inside_;
     program& p_;
     std::vector<resources> busy_;
     event_queue queue_{};
 };
 
+costs costs_of(const loggp& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.g), false}; }
+costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), 0, true}; }
+
 }  // namespace
 
-void run(const loggp& m, program& p) {
+void run(const loggp& m, const loggp& inside, program& p) {
     for (std::uint32_t s = 0; s < p.size(); ++s) {
         linked_step& me = p.steps[s];
         if (me.kind == step_kind::combine) me.span = whole_ns(m.combine * static_cast<double>(me.span));
         if (me.kind != step_kind::send || me.partner == program::none) continue;
         linked_step& other = p.steps[me.partner];
-        me.synchronous = other.synchronous = me.span >= m.rendezvous;
-        me.span = other.span = whole_ns(m.G * static_cast<double>(std::max<std::int64_t>(me.span, 1) - 1));
+        const loggp& link = me.inside ? inside : m;
+        me.synchronous = other.synchronous = me.span >= link.rendezvous;
+        me.span = other.span = whole_ns(link.G * static_cast<double>(std::max<std::int64_t>(me.span, 1) - 1));
     }
-    simulator({whole_ns(m.L), whole_ns(m.o), whole_ns(m.g), false}, p).run();
+    simulator(costs_of(m), costs_of(inside), p).run();
 }
 
-void run(const loggp5& m, program& p) {
+void run(const loggp5& m, const loggp5& inside, program& p) {
     for (std::uint32_t s = 0; s < p.size(); ++s) {
         linked_step& me = p.steps[s];
-        me.span = me.kind == step_kind::send ? whole_ns(m.G * static_cast<double>(me.span)) : 0;
+        const loggp5& link = me.inside ? inside : m;
+        me.span = me.kind == step_kind::send ? whole_ns(link.G * static_cast<double>(me.span)) : 0;
     }
-    simulator({whole_ns(m.L), whole_ns(m.o), 0, true}, p).run();
+    simulator(costs_of(m), costs_of(inside), p).run();
 }
 
 }  // namespace rubato

@@ -17,8 +17,9 @@ inline void finish(program& p, std::uint32_t s, std::int64_t begin, std::int64_t
 }
 
 // Each runs all steps of the program that can run. `ready` of each step has been set to when its rank allows it.
-void run(const hockney& m, program& p);
-void run(const loggp& m, program& p);
-void run(const loggp5& m, program& p);
+// `inside` tells what messages within a host cost.
+void run(const hockney& m, const hockney& inside, program& p);
+void run(const loggp& m, const loggp& inside, program& p);
+void run(const loggp5& m, const loggp5& inside, program& p);
 
 }  // namespace rubato

@@ -106,7 +106,7 @@ using help = command;
 TEST_F(help, is_what_the_bare_command_prints) {
     EXPECT_EQ(good(""), good("--help"));
     EXPECT_EQ(good("-h"), good("--help"));
-    for (const char* name : {"algorithms", "schedule", "verify", "sim", "predict"}) {
+    for (const char* name : {"algorithms", "schedule", "verify", "sim", "choose", "predict"}) {
         EXPECT_NE(good("--help").find(name), std::string::npos);
         const std::string text = good(fmt::format("{} --help", name));
         EXPECT_NE(text.find("Examples:"), std::string::npos) << name;
@@ -116,7 +116,7 @@ TEST_F(help, is_what_the_bare_command_prints) {
 
 TEST_F(help, its_examples_work) {
     std::filesystem::create_directory_symlink(RUBATO_SOURCE "/examples", path("examples"));
-    for (const char* name : {"", "algorithms", "schedule", "verify", "sim", "predict"}) {
+    for (const char* name : {"", "algorithms", "schedule", "verify", "sim", "choose", "predict"}) {
         const std::string text = good(fmt::format("{} --help", name));
         for (const std::string& line : lines(text.substr(text.find("Examples:")))) {
             if (!line.starts_with("  rubato ") || line == "  rubato verify" ||
@@ -173,6 +173,7 @@ TEST_F(algorithms_command, json_has_a_row_for_each) {
         EXPECT_EQ(row.at("source"), a.source);
         EXPECT_EQ(row.at("needs").size(), need_names(a).size());
         EXPECT_EQ(row.at("arrival_aware"), a.arrival_aware);
+        EXPECT_EQ(row.at("host_aware"), a.host_aware);
         EXPECT_EQ(row.at("segmented"), a.segmented);
         EXPECT_EQ(row.at("radix"), a.takes_radix);
         EXPECT_EQ(row.at("early"), a.early);
@@ -254,16 +255,29 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
     for (const algorithm& a : algorithms()) {
         if (a.segmented) {
             EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 1", a.id)),
-                      good(fmt::format("schedule {} --ranks 4 --segments 5", a.id)));
+                      good(fmt::format("schedule {} --ranks 4 --segments 10", a.id)));
         }
         if (a.arrival_aware) {
-            EXPECT_NE(
-                good(fmt::format("schedule {} --ranks 4 --segments 2", a.id)),
-                good(fmt::format(
-                    "schedule {} --ranks 4 --segments 2 --arrivals single:rank=1,delay=50us --round-time 10us", a.id)));
+            EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 20", a.id)),
+                      good(fmt::format("schedule {} --ranks 4 --segments 20 --arrivals single:rank=1,delay=1ms "
+                                       "--round-time 10us",
+                                       a.id)));
         }
     }
     good("schedule reduce/binomial --ranks 4 --arrivals 0,0,5ms,0");
+}
+
+TEST_F(schedule_command, takes_hosts_where_they_are_used) {
+    for (const algorithm& a : algorithms()) {
+        if (!a.host_aware) continue;
+        const std::string plain = good(fmt::format("schedule {} --ranks 8 --segments 3", a.id));
+        for (const char* hosts : {"3", "cyclic:3", "3,4,1"})
+            EXPECT_NE(good(fmt::format("schedule {} --ranks 8 --segments 3 --hosts {}", a.id, hosts)), plain) << a.id;
+    }
+    EXPECT_EQ(good("schedule bcast/chain --ranks 8 --hosts 2"), good("schedule bcast/chain --ranks 8"));
+    bad("schedule bcast/two_level --ranks 4 --hosts 5", "'5' is not a number of hosts");
+    bad("schedule bcast/two_level --ranks 4 --hosts cyclic:x", "'x' is not a number of hosts");
+    bad("schedule bcast/two_level --ranks 4 --hosts 3,2", "that is 5 ranks and not 4");
 }
 
 TEST_F(schedule_command, errors) {
@@ -611,6 +625,19 @@ TEST_F(sim_command, rounds_get_segments_and_time_from_the_model) {
     EXPECT_EQ(given.at("round_time_ns"), 9000);
 }
 
+TEST_F(sim_command, knows_what_messages_within_hosts_cost) {
+    const std::string what = "sim bcast/two_level --ranks 8 --bytes 1MiB --segments 8 --json";
+    const auto time = [&](const char* more) {
+        return good_json(fmt::format("{} {}", what, more))[0].at("run_time_ns").get<std::int64_t>();
+    };
+    const char* const cheap = "--hosts 2 --model-inside hockney:alpha=1ns,beta=0,gamma=0";
+    EXPECT_LT(time(cheap), time("--hosts 2"));
+    EXPECT_NE(good(fmt::format("sim bcast/two_level --ranks 8 --bytes 1MiB {}", cheap)).find("hosts 2, "),
+              std::string::npos);
+    bad(what + " --model-inside curie", "--model-inside without --hosts");
+    bad(what + " --hosts 2 --model-inside loggp5:L=1,o=1,G=1", "of another kind");
+}
+
 TEST_F(sim_command, tells_what_it_skips) {
     const json rows = good_json("sim allgather --ranks 7 --bytes 7k --json");
     bool skipped = false;
@@ -764,6 +791,65 @@ TEST_F(predict_command, errors) {
     bad(fmt::format("predict {} --lag 1 --predictor average:window=x", path("short")), "'x' is not a window");
 }
 
+class choose_command : public command {};
+
+TEST_F(choose_command, explains_its_choice) {
+    const std::string text =
+        good("choose reduce --ranks 16 --bytes 1MiB --model gige --arrivals single:rank=5,delay=200ms");
+    EXPECT_TRUE(
+        text.starts_with("reduce: 16 ranks, 1MiB, arrivals single:rank=5,delay=200ms, model gige\n\nALGORITHM "))
+        << text;
+    EXPECT_NE(text.find("/BOUND"), std::string::npos);
+    const json all =
+        good_json("choose reduce --ranks 16 --bytes 1MiB --model gige --arrivals single:rank=5,delay=200ms --json");
+    const std::string last_line = text.substr(text.rfind('\n', text.size() - 2) + 1);
+    EXPECT_EQ(last_line,
+              fmt::format("{}: {}.\n", all.at("picked").get<std::string>(), all.at("why").get<std::string>()));
+    EXPECT_EQ(all.at("candidates").at(0).at("name"), all.at("picked"));
+    std::int64_t before = 0;
+    for (std::size_t i = 1; i < all.at("candidates").size(); ++i) {
+        const json& c = all.at("candidates").at(i);
+        EXPECT_GE(c.at("run_time_ns"), before);
+        EXPECT_EQ(c.at("how"), "simulated");
+        EXPECT_FALSE(c.at("id").get<std::string>().ends_with("+early"));
+        before = c.at("run_time_ns");
+    }
+}
+
+TEST_F(choose_command, agrees_with_the_simulation) {
+    const std::string problem = "--ranks 8 --bytes 100kB --model gige --arrivals single:rank=3,delay=5ms";
+    std::map<std::string, std::int64_t> simulated;
+    for (const json& row : good_json("sim scatter --json " + problem))
+        if (!row.contains("skipped")) simulated[row.at("id")] = row.at("run_time_ns");
+    std::size_t early = 0;
+    const json chosen = good_json("choose scatter --early --json " + problem);
+    for (const json& c : chosen.at("candidates")) {
+        EXPECT_EQ(simulated.at(c.at("id")), c.at("run_time_ns")) << c;
+        if (c.at("id").get<std::string>().ends_with("+early")) ++early;
+    }
+    EXPECT_GT(early, 0U);
+}
+
+TEST_F(choose_command, many_ranks_are_extrapolated) {
+    const std::string text = good("choose barrier --ranks 50000");
+    EXPECT_NE(text.find("from fewer ranks"), std::string::npos) << text;
+}
+
+TEST_F(choose_command, every_segment_size_is_a_row_if_asked_for) {
+    const std::string problem = "choose bcast --ranks 8 --bytes 1MiB --model gige";
+    const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+    EXPECT_GT(lines(good(problem + " --all")), lines(good(problem)));
+    const json fixed = good_json(problem + " --segments 10 --json");
+    for (const json& c : fixed.at("candidates")) EXPECT_EQ(c.at("segments"), c.at("segment_bytes") == 0 ? 1 : 10) << c;
+}
+
+TEST_F(choose_command, errors) {
+    bad("choose", "COLLECTIVE is required");
+    bad("choose reduce/chain --ranks 4 --bytes 1k", "reduce/chain");
+    bad("choose reduce --ranks 4", "give one, such as --bytes 4MiB");
+    bad("choose reduce --ranks 4 --bytes 1k --model curly", "curly");
+}
+
 class report_command : public command {
 protected:
     report_command() {
@@ -799,6 +885,31 @@ TEST_F(report_command, tells_who_wins) {
     EXPECT_EQ(c.at("best_rubato"), "bcast/binomial");
     EXPECT_EQ(c.at("contestants").at(0).at("to_bound"), 101. / 50);
     EXPECT_TRUE(c.at("contestants").at(0).contains("model"));
+}
+
+TEST_F(report_command, tells_whom_a_model_would_choose) {
+    std::ofstream(file(), std::ios::app)
+        << R"({"kind":"contestant","in_case":1,"name":"bcast/linear","id":"bcast/linear"})" << '\n'
+        << R"({"kind":"sample","in_case":1,"name":"bcast/linear","repetition":0,"arrivals":[0,0],"exits":[500,2]})"
+        << '\n';
+    const std::string text = good("report --model curie " + file());
+    EXPECT_NE(text.find("choice by this model: within 10 % of the fastest in "), std::string::npos) << text;
+    const json choice = good_json("report --json --model curie " + file()).at("cases").at(0).at("choice");
+    EXPECT_EQ(choice.at("fastest"), "bcast/binomial");
+    EXPECT_EQ(choice.at("good"), choice.at("ratio") <= 1.1);
+}
+
+TEST_F(report_command, what_was_measured_of_native_ones_takes_part_in_a_choice) {
+    const std::string asked = "choose bcast --ranks 2 --bytes 4096 --json --measured " + file();
+    const json measured = good_json(asked);
+    EXPECT_EQ(measured.at("picked"), "native");
+    EXPECT_EQ(measured.at("candidates").at(0).at("how"), "measured");
+    EXPECT_EQ(measured.at("candidates").at(0).at("id"), nullptr);
+    // Nothing was measured of other sizes, arrivals, roots and ranks.
+    for (const char* other : {"--bytes 5000", "--bytes 4096 --arrivals 0,1ms", "--bytes 4096 --root 1"})
+        EXPECT_NE(good_json(fmt::format("choose bcast --ranks 2 {} --json --measured {}", other, file())).at("picked"),
+                  "native");
+    bad("choose bcast --ranks 2 --bytes 4096 --measured " + path("missing.jsonl"), "No such file");
 }
 
 TEST_F(report_command, writes_files) {

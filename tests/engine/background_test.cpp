@@ -3,6 +3,7 @@
 #include "rubato/background.hpp"
 
 #include "../support/memory_stage.hpp"
+#include "rubato/hosts.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -139,6 +140,7 @@ TEST(background, a_thousand_collectives_while_ranks_come_and_go) {
                 what.what.ranks = ranks;
                 what.what.root = rank(static_cast<std::int32_t>(program() % ranks));
                 what.what.round_time = 10us;
+                if (what.use->host_aware) what.what.hosts = parse_hosts("1,3", ranks);
                 const auto units = static_cast<std::int64_t>(program() % 40);
                 const bool all_say_when = program() % 2 == 0;
                 what.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));

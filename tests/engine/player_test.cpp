@@ -6,6 +6,7 @@
 #include "rubato/player.hpp"
 
 #include "../support/memory_stage.hpp"
+#include "rubato/hosts.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,6 +26,7 @@ struct operation_to_do {
     const algorithm* use = nullptr;
     std::int64_t units = 0;
     bool all_say_when = false;  // they will come
+    bool observed = false;
 };
 
 struct group {
@@ -131,7 +133,9 @@ private:
             if (o.use->arrival_aware && chance(20))
                 for (std::int32_t r = 0; r < o.what.ranks; ++r) o.what.arrivals.emplace_back(draw(1000));
             if (o.use->has(need::round_time) && chance(70)) o.what.round_time = time_ns(1 + draw(200));
+            if (o.use->host_aware) o.what.hosts = parse_hosts(fmt::format("{}", 1 + draw(o.what.ranks)), o.what.ranks);
             if (unmet_need(*o.use, o.what)) o.what.arrivals.clear();
+            o.observed = chance(20);
             kinds.push_back(o);
         }
         const bool says_when = chance(40);
@@ -175,9 +179,11 @@ private:
             units = own.counts.front();
         }
         i.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));
-        // The stage of these tests knows one size, and the root of a v-form has many.
-        if (traits(o.what.what).irregular && me == o.what.root.value) i.bytes = intent::unknown;
+        // The stage of these tests knows one size; the root of a v-form has many, and where there is none everybody.
+        const collective_traits& t = traits(o.what.what);
+        if (t.irregular && (!t.rooted || me == o.what.root.value)) i.bytes = intent::unknown;
         i.type = i.op = 0;
+        i.observed = o.observed;
         return i;
     }
 

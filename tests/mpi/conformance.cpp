@@ -73,6 +73,7 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                                 const auto& when = timings[static_cast<std::size_t>(cases) % timings.size()];
                                 how.arrivals = when.arrivals;
                                 how.round_time = when.round_time;
+                                how.hosts = when.hosts;
                                 if (random() % 8 == 0 && own() % 3 == 0)
                                     std::this_thread::sleep_for(std::chrono::microseconds(own() % 500));
                                 if (!want) want = e.native();
@@ -177,6 +178,33 @@ void check_odd_types(mpi::communicator& ours) {
     checked += 4;
 }
 
+/// All of a vector for one rank, and nothing for anybody.
+void check_one_chunk(mpi::communicator& ours) {
+    for (const algorithm& a : algorithms()) {
+        if (a.what != collective::reduce_scatter) continue;
+        for (int owner = 0; owner <= ranks; ++owner) {
+            std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
+            if (owner < ranks) counts[static_cast<std::size_t>(owner)] = 5;
+            for (const bool in_place : {false, true}) {
+                std::vector<int> sent{me, 1, 2, 3, 4};
+                std::vector<int> got(5, -1);
+                ours.reduce_scatter(a, in_place ? MPI_IN_PLACE : sent.data(), in_place ? sent.data() : got.data(),
+                                    counts, MPI_INT, MPI_SUM);
+                const std::vector<int> sum{ranks * (ranks - 1) / 2, ranks, 2 * ranks, 3 * ranks, 4 * ranks};
+                const std::vector<int> before = in_place ? std::vector{me, 1, 2, 3, 4} : std::vector(5, -1);
+                if ((in_place ? sent : got) != (me == owner ? sum : before))
+                    fail(
+                        fmt::format("{} with a chunk for rank {} alone, in place {}, is wrong", a.id, owner, in_place));
+                ++checked;
+            }
+        }
+    }
+    refusal("too few counts", [&] {
+        int x = 0;
+        ours.reduce_scatter("reduce_scatter/halving", &x, &x, {}, MPI_INT, MPI_SUM);
+    });
+}
+
 /// Wrong calls are refused, on all ranks alike, and the communicator can be used afterwards.
 void check_errors(mpi::communicator& ours) {
     int x = 1;
@@ -228,6 +256,7 @@ int main(int argc, char** argv) {
         check_all(ours, filter, sample, sample_large);
         check_type_maps(ours, filter);
         check_odd_types(ours);
+        check_one_chunk(ours);
         check_errors(ours);
     } catch (const std::exception& e) {
         fail(e.what());

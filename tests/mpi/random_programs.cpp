@@ -1,7 +1,7 @@
 // Random programs on MPI: every algorithm that looks at arrivals or begins early, and others between them, one after
 // the other without a pause; on communicators that come and go; with predictions that are right, wrong, absurd, agreed
-// on or none; ranks come late, say so or do not, name what comes next or do not. Results must equal the native
-// collective's, all ranks must plan alike, and nothing may be left over.
+// on or none; ranks come late, say so or do not, name what comes next or do not; some calls are left to Rubato. Results
+// must equal the native collective's, all ranks must plan alike, and nothing may be left over.
 //
 //   mpirun -n P arrivals [--cases N] [--seed N] [--threads multiple|funneled]
 //
@@ -10,6 +10,7 @@
 #include "../support/mpi_experiment.hpp"
 
 #include <malloc.h>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <random>
@@ -103,6 +104,10 @@ private:
         if (own_.chance(20)) how.most_early = static_cast<std::size_t>(own_.below(1000));
         p.ours.emplace(p.user, how);
         p.edges = 0;
+        // Rank 0's counts.
+        const std::array<std::string_view, 3> models{"curie", "hockney:alpha=200us,beta=50ns,gamma=1ns",
+                                                     "loggp:L=20us,o=5us,g=5us,G=10ns,rendezvous=16KiB"};
+        if (shared_.chance(60)) p.ours->use_model(parse_model(own_.one_of(models)));
     }
 
     void leave(place& p, totals& sum) {
@@ -119,7 +124,8 @@ private:
             const kind& k = shared_.one_of(kinds_);
             if (t.reduces && k.ops.empty()) continue;
             const MPI_Op op = t.reduces ? shared_.one_of(k.ops) : MPI_OP_NULL;
-            mpi::selection how(a);
+            const bool open = shared_.chance(20);
+            mpi::selection how = open ? mpi::selection() : mpi::selection(a);
             how.segments = static_cast<std::uint32_t>(shared_.below(4));
             problem asked;
             asked.what = a.what;
@@ -129,16 +135,17 @@ private:
             const std::int64_t root_drawn = shared_.below(1 << 20);
             const int root = static_cast<int>(root_drawn % p.ranks());
             const std::vector<time_ns> late = delays();
-            if (a.arrival_aware) how.arrivals = prediction(p, late);
-            if (a.has(need::round_time) && (!how.arrivals.empty() || shared_.chance(70)))
+            if (a.arrival_aware || open) how.arrivals = prediction(p, late);
+            if (!open && a.has(need::round_time) && (!how.arrivals.empty() || shared_.chance(70)))
                 how.round_time = time_ns((1 + shared_.below(3)) * 20000);
             const std::int64_t count = counts(t, p.ranks());
             const bool in_place = shared_.chance(40) && a.what != collective::alltoallv;
             if (p.edges == 0 && shared_.chance(10)) p.edges = 10;
             const bool edge = p.edges > 0 ? p.edges-- > 0 && own_.chance(95) : own_.chance(5);
             const time_ns mine = late[static_cast<std::size_t>(me_)];
-            std::string name = fmt::format("{} of {} {} (root {} of {}, in place {}, {} segments)", a.id, count, k.name,
-                                           root, p.ranks(), in_place, how.segments);
+            std::string name =
+                fmt::format("{} of {} {} (root {} of {}, in place {}, {} segments)", open ? "what Rubato chose" : a.id,
+                            count, k.name, root, p.ranks(), in_place, how.segments);
             // Halves of the ranks may differ in size: what one cannot use, the other leaves, too.
             int usable = !unmet_need(a, asked);
             MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -216,12 +223,14 @@ private:
     void check_agreement(const planned_call& c, totals& sum) {
         const std::vector<time_ns> by = c.on->ours->planned_by();
         if (c.how.arrivals.empty() && !by.empty()) ++sum.agreed;
-        std::uint64_t mix = 1469598103934665603U;
+        std::uint64_t mix =
+            1469598103934665603U + static_cast<std::uint64_t>(c.on->ours->last_used() - algorithms().data());
         for (const time_ns t : by) mix = (mix ^ static_cast<std::uint64_t>(t.count())) * 1099511628211U;
         if (c.on != &places_.front() || !shared_.chance(25)) return;
         std::uint64_t both[2] = {mix, ~mix};
         MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MIN, c.on->user);
-        if (both[0] != ~both[1]) fail(fmt::format("{}: ranks have planned by different arrivals", c.name));
+        if (both[0] != ~both[1])
+            fail(fmt::format("{}: ranks have planned by different arrivals, or chosen differently", c.name));
     }
 
     dice shared_, own_;

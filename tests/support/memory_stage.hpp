@@ -133,7 +133,7 @@ public:
         return false;
     }
     std::int64_t bytes_on(rank other) const override {
-        if (call_ == nullptr || call_->what.root != me_) return intent::unknown;
+        if (call_ == nullptr || !traits(call_->what.what).rooted || call_->what.root != me_) return intent::unknown;
         const layout l = layout_of(call_->what, me_.value, call_->units);
         const chunk_table& t = call_->what.what == collective::scatterv ? l.input : l.output;
         return t.counts[static_cast<std::size_t>(other.value)] * static_cast<std::int64_t>(sizeof(affine));

@@ -98,6 +98,9 @@ int MPI_Comm_create(MPI_Comm of, MPI_Group group, MPI_Comm* comm) { return made(
 int MPI_Comm_split(MPI_Comm of, int color, int key, MPI_Comm* comm) {
     return made(PMPI_Comm_split(of, color, key, comm));
 }
+int MPI_Comm_split_type(MPI_Comm of, int type, int key, MPI_Info info, MPI_Comm* comm) {
+    return made(PMPI_Comm_split_type(of, type, key, info, comm));
+}
 int MPI_Comm_free(MPI_Comm* comm) {
     --communicators;
     return PMPI_Comm_free(comm);

@@ -161,10 +161,10 @@ struct table {
     std::vector<std::int64_t> places{};
     std::int64_t all = 0;
 
-    void add(std::int64_t n) {
+    void add(std::int64_t n, std::int64_t gap = 1) {
         counts.push_back(n);
         places.push_back(all);
-        all += n + 1;  // a gap between chunks
+        all += n + gap;
     }
     mpi::chunks chunks() const { return {counts, places}; }
 };
@@ -180,7 +180,13 @@ public:
         call_.op = op;
         call_.root = root;
         call_.send_type = call_.recv_type = k.type;
-        if (traits_.irregular) {
+        if (traits_.measured_by_input()) {
+            for (int c = 0; c < ranks_; ++c) in_.add(uneven(count, c, 0), 0);
+            call_.recv_chunks = {in_.counts, {}};
+            sent_ = in_.all;
+            received_ = own_ = in_.counts[static_cast<std::size_t>(me_)];
+            before_own_ = in_.places[static_cast<std::size_t>(me_)];
+        } else if (traits_.irregular) {
             for (int c = 0; c < ranks_; ++c) {
                 const bool scatters = what == collective::scatterv;
                 in_.add(scatters ? uneven(count, 0, c) : uneven(count, me_, c));
@@ -197,11 +203,13 @@ public:
             call_.send_count = call_.recv_count = count;
             sent_ = count * (traits_.wide_input ? ranks_ : 1);
             received_ = count * (traits_.wide_output ? ranks_ : 1);
+            own_ = count;
+            before_own_ = me_ * count;
         }
         if (what == collective::bcast) in_place_ = true;
         if (what == collective::barrier) sent_ = received_ = 0;
         // In place, the larger buffer holds both.
-        if (in_place_ && what == collective::reduce_scatter_block) received_ = sent_;
+        if (in_place_ && scatters_sums()) received_ = sent_;
         input_ = data(k, sent_);
         input_.fill(sent_, static_cast<std::uint64_t>(me_) + 1);
         output_ = data(k, received_);
@@ -216,9 +224,9 @@ public:
         made m = make(false);
         run_reference(m.c, m.in, m.out);
         // In place, MPICH uses the rest of the buffer as it likes; ours shall leave it alone.
-        const std::int64_t n = call_.recv_count;
-        if (in_place_ && call_.what == collective::reduce_scatter_block && n > 0 && n < received_)
-            std::memcpy(m.out.at(n), output_.at(n), static_cast<std::size_t>((received_ - n) * m.out.extent()));
+        if (in_place_ && scatters_sums() && own_ < received_)
+            std::memcpy(m.out.at(own_), output_.at(own_),
+                        static_cast<std::size_t>((received_ - own_) * m.out.extent()));
         return result(m);
     }
 
@@ -238,6 +246,8 @@ public:
     bool promises_nothing_here() const { return call_.what == collective::exscan && me_ == 0; }
 
 private:
+    bool scatters_sums() const { return traits_.reduces && traits_.wide_input; }
+
     made make(bool ours) const {
         made m{input_, output_, call_};
         mpi::call& c = m.c;
@@ -287,18 +297,17 @@ private:
         if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.at(0);
 #ifdef MPICH_VERSION
         // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
-        if (c.what == collective::reduce_scatter_block && c.op != MPI_SUM && c.op != MPI_MAX) {
-            const std::int64_t all = c.recv_count * ranks_;
+        if (scatters_sums() && c.op != MPI_SUM && c.op != MPI_MAX) {
             data whole = c.send == MPI_IN_PLACE ? out : in;
             mpi::call reduced = c;
             reduced.what = collective::allreduce;
             reduced.send = MPI_IN_PLACE;
             reduced.recv = whole.at(0);
-            reduced.recv_count = all;
+            reduced.recv_count = sent_;
             mpi::run_native(comm_, reduced);
-            const int n = static_cast<int>(c.recv_count);
-            MPI_Sendrecv(whole.at(me_ * c.recv_count), n, c.recv_type, 0, 0, out.at(0), n, c.recv_type, 0, 0,
-                         MPI_COMM_SELF, MPI_STATUS_IGNORE);
+            const int n = static_cast<int>(own_);
+            MPI_Sendrecv(whole.at(before_own_), n, c.recv_type, 0, 0, out.at(0), n, c.recv_type, 0, 0, MPI_COMM_SELF,
+                         MPI_STATUS_IGNORE);
             return;
         }
         // And where it forwards derived types as bytes it ends with "message truncated": so move bytes.
@@ -354,6 +363,7 @@ private:
     mpi::call call_{};
     table in_{}, out_{};
     std::int64_t sent_ = 0, received_ = 0;
+    std::int64_t own_ = 0, before_own_ = 0;  // of a reduction's chunk
     data input_{}, output_{};
 };
 

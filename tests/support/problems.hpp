@@ -3,7 +3,10 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/cost.hpp"
+#include "rubato/hosts.hpp"
 #include "rubato/simulate.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
@@ -17,6 +20,7 @@ inline problem problem_for(const algorithm& a, std::int32_t ranks, std::int32_t 
     p.what = a.what;
     p.ranks = ranks;
     p.root = rank(root);
+    if (a.host_aware) p.hosts = parse_hosts(fmt::format("cyclic:{}", (ranks + 2) / 3), ranks);
     return p;
 }
 

@@ -32,6 +32,10 @@ inline layout layout_of(const problem& p, std::int32_t r, std::int64_t units) {
     if (!traits(p.what).irregular) return layout::uniform(units);
     const auto size = [units](std::int64_t from, std::int64_t to) { return units * ((from * 3 + to * 5 + 1) % 4) / 2; };
     std::vector<std::int64_t> in, out;
+    if (p.what == collective::reduce_scatter) {
+        for (std::int32_t c = 0; c < p.ranks; ++c) in.push_back(size(c, 0));
+        return layout::reduce_scatter(std::move(in), r);
+    }
     for (std::int32_t c = 0; c < p.ranks; ++c) {
         switch (p.what) {
             case collective::scatterv: in.push_back(size(0, c)); break;
@@ -99,7 +103,8 @@ inline std::vector<affine> expected_output(const problem& p, std::int32_t r, std
             case collective::alltoallv:
                 out.push_back(in(chunk, offset(layout_of(p, chunk, units).input, r) + within));
                 break;
-            case collective::reduce_scatter_block: out.push_back(fold(0, p.ranks - 1, r * units + u)); break;
+            case collective::reduce_scatter_block:
+            case collective::reduce_scatter: out.push_back(fold(0, p.ranks - 1, offset(mine.input, r) + u)); break;
             case collective::scan: out.push_back(fold(0, r, u)); break;
             case collective::exscan:
                 if (r == 0) return {};

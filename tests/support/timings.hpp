@@ -1,8 +1,9 @@
-// Arrivals of every kind, with rounds from far shorter than their spread to far longer.
+// Arrivals of every kind, with rounds from far shorter than their spread to far longer, and hosts of every kind.
 #pragma once
 
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/hosts.hpp"
 
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ struct timing {
     std::string pattern = "balanced";
     std::vector<time_ns> arrivals{};
     time_ns round_time{};
+    std::vector<std::int32_t> hosts{};  ///< for algorithms that use them
 };
 
 /// Everybody together, and for algorithms that care, everything else: all of it for few ranks, a part for many.
@@ -24,10 +26,13 @@ inline std::vector<timing> timings(const algorithm& a, std::int32_t ranks, std::
     for (const std::string& pattern : patterns_to_try(ranks, rank(root))) {
         const std::vector<time_ns> arrivals = parse_arrivals(pattern, ranks);
         if (ranks <= 9)
-            for (const time_ns d : round_times) all.push_back({pattern, arrivals, d});
+            for (const time_ns d : round_times) all.push_back({pattern, arrivals, d, {}});
         else
-            all.push_back({pattern, arrivals, round_times[(all.size() + static_cast<std::size_t>(ranks)) % 3]});
+            all.push_back({pattern, arrivals, round_times[(all.size() + static_cast<std::size_t>(ranks)) % 3], {}});
     }
+    const std::vector<std::string> hosts = hosts_to_try(ranks);
+    for (std::size_t i = 0; a.host_aware && i < all.size(); ++i)
+        all[i].hosts = parse_hosts(hosts[(i + static_cast<std::size_t>(root)) % hosts.size()], ranks);
     return all;
 }
 

@@ -1,6 +1,7 @@
 // Can verify fail? Correct schedules are damaged in every way we can think of. An executor that shares nothing with
 // verify runs them on concrete data in many random orders; whatever it finds wrong, verify must have found too.
 #include "rubato/arrival.hpp"
+#include "rubato/hosts.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/verify.hpp"
 
@@ -26,7 +27,11 @@ public:
         const collective_traits& t = traits(p.what);
         for (std::int32_t r = 0; r < p.ranks; ++r) {
             layout l = layout::uniform(units);
-            if (t.irregular) {
+            if (t.measured_by_input()) {
+                std::vector<std::int64_t> counts;
+                for (std::int32_t c = 0; c < p.ranks; ++c) counts.push_back(units + c);
+                l = layout::reduce_scatter(std::move(counts), r);
+            } else if (t.irregular) {
                 std::vector<std::int64_t> in(t.wide_input ? static_cast<std::size_t>(p.ranks) : 1);
                 std::vector<std::int64_t> out(t.wide_output ? static_cast<std::size_t>(p.ranks) : 1);
                 for (std::int32_t c = 0; c < std::ssize(in); ++c)
@@ -185,7 +190,7 @@ private:
     std::span<element> place(std::size_t r, const step& t, buffer where, block first) {
         const layout& l = layouts_[r];
         const buffer shaped = t.kind == step_kind::send ? t.from : t.to;
-        const std::int64_t known = std::ssize(l.table(shaped).counts) * std::int64_t{all_[r].parts};
+        const std::int64_t known = std::ssize(l.sizes(shaped).counts) * std::int64_t{all_[r].parts};
         insist(known == 0 || std::int64_t{t.shape} + t.count <= known, "no such shape");
         insist(first < blocks(r, where), "no such block");
         const std::int64_t at =
@@ -262,7 +267,8 @@ private:
             case collective::allgatherv: return over(c, c, 0);
             case collective::alltoall:
             case collective::alltoallv: return over(c, c, r);
-            case collective::reduce_scatter_block: return over(0, last, r);
+            case collective::reduce_scatter_block:
+            case collective::reduce_scatter: return over(0, last, r);
             case collective::scan: return over(0, r, 0);
             case collective::exscan:
                 if (r == 0) return std::nullopt;
@@ -444,6 +450,7 @@ std::vector<problem> problems(const algorithm& a) {
                 p.arrivals = parse_arrivals("uniform:max=40us,seed=3", ranks);
                 p.round_time = time_ns(5000);
             }
+            if (a.host_aware) p.hosts = parse_hosts("2", ranks);
             if (!unmet_need(a, p)) all.push_back(p);
         }
     }

@@ -144,6 +144,7 @@ TEST(races, built_schedules_have_none) {
         for (const testing::timing& when : testing::timings(a, p.ranks, 0)) {
             p.arrivals = when.arrivals;
             p.round_time = when.round_time;
+            p.hosts = when.hosts;
             if (unmet_need(a, p)) continue;
             for (const schedule& s : build_all(a, p)) EXPECT_EQ(races(s), pairs{}) << a.id << ' ' << when.pattern;
         }

@@ -48,6 +48,7 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
         for (const testing::timing& when : testing::timings(a, ranks, root)) {
             p.arrivals = when.arrivals;
             p.round_time = when.round_time;
+            p.hosts = when.hosts;
             for (const std::uint32_t segments : segment_counts(a, ranks)) {
                 p.segments = segments;
                 for (const auto& radix : radices(a, ranks)) {
@@ -104,13 +105,16 @@ TEST_P(reductions, use_the_output_of_the_root_alone) {
 TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     const algorithm& a = find_algorithm(GetParam());
     if (a.early) return;                       // it copies its result to the output
-    if (a.what == collective::exscan) return;  // what a rank passes on is not its result, and needs a place of its own
+    // What a rank passes on is not its result, and needs a place of its own.
+    if (a.what == collective::exscan || a.id == "scan/clairvoyant" || a.id == "reduce_scatter_block/linear") return;
+    // Everybody combines the same operands, so they keep to one order, that all get the same bits.
+    const bool doubles = a.what == collective::allreduce && (a.id == "allreduce/recursive_doubling" || a.arrival_aware);
     // The keeper of a folded pair halves down to two chunks, and its output holds one.
-    const bool folds_chunks = a.id == "reduce_scatter_block/halving";
+    const bool folds_chunks = a.id == "reduce_scatter_block/halving" || a.id == "reduce_scatter/halving";
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
         if (folds_chunks && !is_power_of_two(ranks)) continue;
         for_each_problem(a, ranks, [&](const problem& p) {
-            if (!p.commutative) return;
+            if (!p.commutative || (doubles && p.segments == 1)) return;
             for (std::int32_t r = 0; r < ranks; ++r) {
                 // Nobody comes before the first rank of a scan, so its result is its input.
                 if (p.what == collective::scan && r == 0) continue;
@@ -184,6 +188,8 @@ TEST(reduction_costs, follow_the_formulas_for_powers_of_two) {
         check("allreduce/reduce_bcast", 2 * n, 2 * (P - 1));
         check("reduce_scatter_block/ring", P - 1, P * (P - 1));
         check("reduce_scatter_block/halving", n, P * n);
+        check("reduce_scatter/ring", P - 1, P * (P - 1));
+        check("reduce_scatter/halving", n, P * n);
         check("scan/recursive_doubling", n, P * n - (P - 1));
         check("exscan/recursive_doubling", n, P * n - (P - 1));
     }

@@ -291,6 +291,23 @@ TEST_F(report_test, a_model_is_asked_for_the_measured_arrivals) {
     EXPECT_DOUBLE_EQ(s->worst, 0.35);
 }
 
+TEST_F(report_test, a_model_chooses_among_what_was_measured) {
+    add_case(1, "balanced", 100000);
+    // Two messages one after the other, or both at once through the root's link: the same time, but for the latency.
+    out_.add(results::contestant{1, "reduce/linear", "reduce/linear", 1, 0ns});
+    out_.add(results::contestant{1, "reduce/chain@all", "reduce/chain", 1, 0ns});
+    out_.add(balanced_call(1, "reduce/linear", 0, 300us));
+    out_.add(balanced_call(1, "reduce/chain@all", 0, 270us));
+    out_.add(balanced_call(1, "native", 0, 200us));
+    analysis a = analyse();
+    check_choice(a.cases[0], parse_model("loggp:L=90us,o=1us,g=1us,G=1ns"));
+    ASSERT_TRUE(a.cases[0].choice);
+    EXPECT_EQ(a.cases[0].choice->picked, "reduce/linear");
+    EXPECT_EQ(a.cases[0].choice->fastest, "native");
+    EXPECT_DOUBLE_EQ(a.cases[0].choice->ratio, 1.5);
+    EXPECT_FALSE(a.cases[0].choice->good());
+}
+
 TEST(report_pattern, has_a_place_among_those_like_it) {
     const auto same = [](const char* pattern, const char* family, std::optional<double> delay) {
         const pattern_place p = place_of(pattern);

@@ -207,6 +207,23 @@ TEST(verify_sizes, chunks_of_v_forms_lie_apart) {
               "rank 0, step 0 (recv output[1..2] from 1 (message 0)): chunks need not lie one after the other");
 }
 
+TEST(verify_sizes, of_a_reduce_scatter_are_known_to_all_and_its_chunks_lie_in_line) {
+    const auto halves = [](std::uint32_t room) {
+        return first_finding(few_ranks(collective::reduce_scatter, 3), 1, [room](builder& b, std::int32_t r) {
+            const slice held = b.scratch_chunks(2, room);
+            if (r == 0) b.send(rank(2), b.input(1, 2));
+            if (r == 2) b.recv(rank(0), held);
+        });
+    };
+    EXPECT_EQ(halves(1), "rank 0, output block 0: expected input block 0 of 0..2, found nothing");
+    EXPECT_EQ(halves(0),
+              "rank 2, step 0 (recv scratch[0..1] from 0 (message 0)): its size is not that of rank 0's step 0 (send "
+              "input[1..2] to 2 (message 0))");
+    EXPECT_EQ(first_finding(few_ranks(collective::reduce_scatter), 1,
+                            [](builder& b, std::int32_t) { b.copy(b.input(0), b.output()); }),
+              "rank 1, step 0 (copy input[0] to output[0]): block 0 is not as large as what is moved");
+}
+
 TEST(verify_sizes, of_what_is_held_and_what_is_moved_are_one) {
     // Of two parts the first may be larger. It waits in scratch, and only as much as the second has is passed on.
     EXPECT_EQ(first_finding(few_ranks(collective::bcast, 3), 2,

@@ -2,8 +2,9 @@
 //
 // Cost: n (alpha + m beta + m gamma), n = log2 P.
 // Rank counts: any. Beyond the largest power of two, pairs of neighbours are folded into one rank before and served by
-// it afterwards: 2 alpha + 2 m beta + m gamma more. The order of operands is kept.
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.5.
+// it afterwards: 2 alpha + 2 m beta + m gamma more. The order of operands is kept, even if they commute: of 0 and -0,
+// or a number and NaN, a maximum may be the left one, and all ranks must get the same. Source: Thakur, Rabenseifner,
+// Gropp 2005, 4.5.
 #include "../butterfly.hpp"
 #include "../partial.hpp"
 
@@ -20,9 +21,9 @@ schedule allreduce_recursive_doubling(const problem& p, rank me) {
     }
     const std::uint32_t number = fold.number(me);
     int moves = 0;
-    for (std::uint32_t bit = mate ? 1 : 2; bit < fold.size && !p.commutative; bit *= 2)
+    for (std::uint32_t bit = mate ? 1 : 2; bit < fold.size; bit *= 2)
         if ((number & bit) == 0) ++moves;
-    partial sum = partial_vector(b, p.commutative, moves);
+    partial sum = partial_vector(b, false, moves);
     if (mate) sum.absorb(*mate, true);
     for (std::uint32_t bit = 1; bit < fold.size; bit *= 2) {
         const rank peer = fold.keeper(number ^ bit);

@@ -8,17 +8,7 @@
 namespace rubato {
 
 schedule barrier_tree(const problem& p, rank me) {
-    builder b(p, me, 1);
-    const tree t = knomial_tree(p.ranks, rank(0), me, 2);
-    for (std::size_t i = t.children.size(); i-- > 0;) b.recv(t.children[i], builder::nothing());
-    b.fence();
-    if (t.parent) {
-        b.send(*t.parent, builder::presence());
-        b.recv(*t.parent, builder::nothing());
-        b.fence();
-    }
-    for (const rank child : t.children) b.send(child, builder::presence());
-    return std::move(b).finish();
+    return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, 2));
 }
 
 }  // namespace rubato

@@ -20,9 +20,11 @@ schedule reduce_ring(const problem& p, rank me) {
     std::array<slice, 2> passing{};  // only the root has room for parts that are not its own
     for (slice& s : passing)
         if (t.parent && p.ranks > 2) s = b.scratch(0, 1);
-    ring_reduce_scatter(b, p.ranks, me, 1, b.input(), [&](block q, std::uint32_t turn) {
-        return !t.parent || q == chunk_of(me) ? part(home, q, 1) : passing[turn % 2].holding(q, 1);
-    });
+    ring_reduce_scatter(
+        b, p.ranks, me, 1, [own = b.input()](block q) { return own.sub(q); },
+        [&](block q, std::uint32_t turn) {
+            return !t.parent || q == chunk_of(me) ? part(home, q, 1) : passing[turn % 2].holding(q, 1);
+        });
     if (p.ranks == 1) b.copy(b.input(), home);
     gather_up(b, t, home, std::identity{});
     return std::move(b).finish();

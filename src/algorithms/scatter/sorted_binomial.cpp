@@ -12,22 +12,6 @@
 #include "../builders.hpp"
 
 namespace rubato {
-namespace {
-
-/// These chunks of the root's input, one after the other.
-slice in_line(builder& b, slice input, const std::vector<rank>& ranks) {
-    const std::vector<slice> runs = chunk_runs(input, ranks);
-    if (runs.size() == 1) return runs.front();
-    const slice packed = b.scratch_chunks(static_cast<std::uint32_t>(ranks.size()));
-    std::uint32_t done = 0;
-    for (const slice& run : runs) {
-        b.copy(run, packed.sub(done, run.count));
-        done += run.count;
-    }
-    return packed;
-}
-
-}  // namespace
 
 schedule scatter_sorted_binomial(const problem& p, rank me) {
     if (others_together(p)) return scatter_binomial(p, me);

@@ -94,8 +94,9 @@ private:
         for (const segmentation& s : segments) {
             problem p{a.what, how_.ranks, rank(how_.root)};
             p.commutative = how_.commutative;
-            p.segments = a.segmented ? s.of(how_.network, how_.ranks, how_.bytes) : 1;
-            p.round_time = cautious_round_time(how_.network, part_offset(how_.bytes, p.segments, 1));
+            const std::int64_t vector = vector_bytes(a.what, how_.ranks, how_.bytes);
+            p.segments = a.segmented ? s.of(how_.network, how_.ranks, vector) : 1;
+            p.round_time = cautious_round_time(how_.network, part_offset(vector, p.segments, 1));
             if (!must && unmet_need(a, p)) return;
             check(a, p);
             const std::string cut = a.segmented ? suffix(s, p.segments) : "";
@@ -133,6 +134,10 @@ segmentation parse_segmentation(const std::string& text) {
     if (bytes < 1 || bytes > (std::int64_t{1} << 30))
         throw error(fmt::format("segments of '{}'", text), "they must have from 1 byte to 1GiB", "give a size as 8KiB");
     return {bytes};
+}
+
+std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes) {
+    return traits(what).wide_input || traits(what).wide_output ? bytes / ranks : bytes;
 }
 
 mpi::selection selection_of(const contestant& c) {

@@ -35,6 +35,9 @@ struct contestant {
 /// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.
 mpi::selection selection_of(const contestant& c);
 
+/// What segmenting algorithms cut, of `bytes` in all: the vector, or one chunk of a buffer with a chunk for each rank.
+std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes);
+
 /// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
 struct contest {
     collective what{};

@@ -94,7 +94,7 @@ experiment::experiment(const settings& s, int me, int ranks)
         counts_.assign(static_cast<std::size_t>(ranks), count);
         for (int r = 0; r < ranks; ++r) places_.push_back(r * count);
         if (t.wide_input) call_.send_chunks = {counts_, places_};
-        if (t.wide_output) call_.recv_chunks = {counts_, places_};
+        if (t.wide_output || t.measured_by_input()) call_.recv_chunks = {counts_, places_};
     }
     input_.resize(static_cast<std::size_t>(count * (t.wide_input ? ranks : 1)) * type_.size);
     output_.resize(static_cast<std::size_t>(count * (t.wide_output ? ranks : 1)) * type_.size);
@@ -183,7 +183,8 @@ std::string experiment::wrong() const {
         case collective::scatterv: return compare(0, values(call_.root), mine, count);
         case collective::reduce: return has_result ? compare(0, combined(0, ranks_), 0, count) : std::string();
         case collective::allreduce: return compare(0, combined(0, ranks_), 0, count);
-        case collective::reduce_scatter_block: return compare(0, combined(0, ranks_), mine, count);
+        case collective::reduce_scatter_block:
+        case collective::reduce_scatter: return compare(0, combined(0, ranks_), mine, count);
         case collective::scan: return compare(0, combined(0, me_ + 1), 0, count);
         case collective::exscan: return me_ > 0 ? compare(0, combined(0, me_), 0, count) : std::string();
         case collective::gather:

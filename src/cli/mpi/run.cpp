@@ -1,5 +1,6 @@
 // rubato run: one algorithm on real MPI, beside the MPI library's own collective, and checked.
 #include "command.hpp"
+#include "contestants.hpp"
 #include "experiment.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
@@ -75,11 +76,11 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
     if (a.arrival_aware) how.arrivals = arrivals;
     if (!a.uses_round_time()) return how;
     const model m = parse_model(o.model_text);
-    const std::int64_t bytes = parse_bytes(o.bytes);
-    if (a.segmented && o.segments == 0)
-        how.segments = optimal_segments(m, static_cast<std::int32_t>(arrivals.size()), bytes);
+    const auto ranks = static_cast<std::int32_t>(arrivals.size());
+    const std::int64_t vector = vector_bytes(a.what, ranks, parse_bytes(o.bytes));
+    if (a.segmented && o.segments == 0) how.segments = optimal_segments(m, ranks, vector);
     how.round_time = parse_time(o.round_time);
-    if (how.round_time == time_ns{}) how.round_time = cautious_round_time(m, part_offset(bytes, how.segments, 1));
+    if (how.round_time == time_ns{}) how.round_time = cautious_round_time(m, part_offset(vector, how.segments, 1));
     return how;
 }
 

@@ -1,0 +1,126 @@
+// Sorted ring. Ranks are lined up by arrival, and those who come together join together. When they do, chunks go around
+// the ring of all who are there by then, to everybody who lacks them: the new ones get all, the others what is new. So
+// a chunk waits behind nobody who comes later than its owner.
+//
+// Begun early, the others' chunks are sent to who is not there as well, down the line, and only a group's own chunks go
+// from its last rank to the first one of all and around. That is a gather to the first rank and a broadcast down the
+// line, in the order of arrival. Chunks of latecomers are cut into segments, so that they are soon with all; those of a
+// group together into as many.
+//
+// Cost: (P - 1)(alpha + m beta), m = one chunk, if all are there. After a last arrival as much, as that rank lacks all
+// other chunks: this is the bound, and a ring keeps it, too, so segments would not help. Begun early those lie there
+// already, and the tail is (P - 2 + N)(alpha + m/N beta), N = segments; the bound is alpha + m beta, and a ring begun
+// early needs as much as before. A rank receives nothing but what its output has room for.
+// Rank counts: any. Without predicted arrivals it is the ring.
+// Source: ours, after Thakur, Rabenseifner & Gropp 2005.
+#include "../arrival_order.hpp"
+#include "../builders.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rubato {
+namespace {
+
+/// The line of ranks, and this rank's chunks in its order.
+struct lined_up_chunks {
+    lined_up_chunks(const problem& p, rank me)
+        : b(p, me, p.segments),
+          line(line_up(p)),
+          mine(static_cast<std::size_t>(std::ranges::find(line, me) - line.begin())) {}
+
+    slice chunk(std::size_t at) const { return at == mine ? b.input() : b.output(chunk_of(line[at])); }
+    schedule finish() && {
+        b.copy(b.input(), b.output(chunk_of(line[mine])));
+        return std::move(b).finish();
+    }
+
+    builder b;
+    std::vector<rank> line;
+    std::size_t mine;
+};
+
+/// A group's chunks in the order in which a rank has them: those of the ranks before it, and around.
+std::vector<std::size_t> in_order(const joining& group, std::size_t mine) {
+    const std::size_t n = group.end - group.old;
+    const bool member = group.old <= mine && mine < group.end;
+    const std::size_t first = member ? mine - group.old : n - 1;
+    std::vector<std::size_t> all;
+    for (std::size_t t = 0; t < n; ++t) all.push_back(group.old + (first + n - t) % n);
+    return all;
+}
+
+/// Begun early, chunks go down the whole line, which takes a round for each rank, or less, as round times are cautious.
+/// Who comes so long after the one before begins a group; so does anybody who does not come with others, unless they
+/// come in a crowd: a chunk that goes its own way keeps links busy for about twice its time.
+std::vector<joining> groups_begun_early(const problem& p, const std::vector<rank>& line) {
+    const auto when = [&](std::size_t i) {
+        return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(line[i].value)];
+    };
+    const auto down_the_line =
+        static_cast<std::int64_t>(std::max<std::size_t>(1, 2 * (line.size() - 1) * p.segments / 3));
+    const std::vector<joining> alone = joining_groups(p, line, [](std::size_t) { return 1; });
+    std::vector<joining> groups;
+    for (const joining& group : joining_groups(p, line, [=](std::size_t) { return down_the_line; })) {
+        const time_ns spread = when(group.end - 1) - when(group.old);
+        const auto crowded = static_cast<std::int64_t>(4 * (group.end - group.old) * p.segments / 3);
+        if (spread / std::max(p.round_time, time_ns{1}) < crowded)
+            groups.push_back(group);
+        else
+            std::ranges::copy_if(alone, std::back_inserter(groups),
+                                 [&group](const joining& g) { return group.old <= g.old && g.old < group.end; });
+    }
+    return groups;
+}
+
+}  // namespace
+
+schedule allgather_sorted_ring(const problem& p, rank me) {
+    lined_up_chunks my(p, me);
+    const auto done = [&p](std::size_t n) { return static_cast<std::int64_t>((n - 1) * p.segments); };
+    for (const auto [old, end] : joining_groups(p, my.line, done)) {
+        if (my.mine >= end) continue;
+        const std::size_t next = (my.mine + 1) % end;
+        const std::size_t before = (my.mine + end - 1) % end;
+        for (std::size_t t = 0; t + 1 < end; ++t) {
+            const std::size_t sent = (my.mine + end - t) % end;
+            const std::size_t received = (before + end - t) % end;
+            if (next >= old || sent >= old) my.b.send(my.line[next], my.chunk(sent));
+            if (my.mine >= old || received >= old) my.b.recv(my.line[before], my.chunk(received));
+        }
+    }
+    return std::move(my).finish();
+}
+
+schedule allgather_sorted_ring_early(const problem& p, rank me) {
+    lined_up_chunks my(p, me);
+    for (const joining& group : groups_begun_early(p, my.line)) {
+        const std::size_t last = group.end - 1;
+        const std::size_t before = my.mine == 0 ? last : my.mine - 1;
+        const auto together = static_cast<std::uint32_t>(group.end - group.old);
+        const std::uint32_t pieces = group.old == 0 ? 1 : std::max(1U, p.segments / together);
+        const auto for_each_piece = [&](auto f) {
+            for (const std::size_t at : in_order(group, my.mine)) {
+                for (std::uint32_t q = 0; q < pieces; ++q) {
+                    const auto from = static_cast<std::uint32_t>(std::uint64_t{q} * p.segments / pieces);
+                    const auto to = static_cast<std::uint32_t>((std::uint64_t{q} + 1) * p.segments / pieces);
+                    f(at, my.chunk(at).sub(from, to - from));
+                }
+            }
+        };
+        const auto pass_on = [&](std::size_t at, slice piece) {
+            const std::size_t next = my.mine + 1;
+            if (next < my.line.size() && next != at) my.b.send(my.line[next], piece);
+        };
+        for_each_piece([&](std::size_t at, slice piece) {
+            if (at != my.mine) my.b.recv(my.line[before], piece);
+            if (my.mine == last && my.mine > 0 && at > 0) my.b.send(my.line[0], piece);
+            if (my.mine != last) pass_on(at, piece);
+        });
+        // Who comes later can wait.
+        if (my.mine == last) for_each_piece(pass_on);
+    }
+    return std::move(my).finish();
+}
+
+}  // namespace rubato

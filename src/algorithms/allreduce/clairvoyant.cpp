@@ -1,0 +1,224 @@
+// Clairvoyant allreduce. Those who come first stand in a ring, and some of them, the owners, own a part of the vector
+// each. Parts are summed up around the ring, each to its owner, while others are missing. Who comes late hands each
+// owner its part, one after the other. As soon as a part is complete it goes on around the ring, and from its end to
+// those who came late; these pass nothing on. So after the last arrival every link carries about one vector, where a
+// ring of all needs two.
+//
+// It goes in rounds: in each, one block of every part goes in, and those of the round before go out, as in the
+// allgather around a ring; so all links have the same to do at any time. Latecomers that come within the time of a
+// vector come together, and each begins with another owner, so that they are not in each other's way. They hand in no
+// more than a few rounds before what is complete comes back: were all sent at once, all would be there at the same
+// time, at the end.
+//
+// Let M be the time of a vector on a link, e ranks in the ring, N segments. After the last arrival, if the others are
+// done, one latecomer's vector takes M to the only owner, and e + 1 segments from there around the ring: tail
+// M (1 + (e + 1)/N). If g come together all of the ring are owners. In each of N/e rounds a link carries e blocks, g -
+// 1 more that are handed in, and g - 1 more to latecomers, not all at the same time; the first round goes in alone, and
+// the last one out: M (1 + 2 (g - 1)/e + (2 e + g - 1)/N). How many are in the ring is what makes an estimate of the
+// end the least. If nobody is late enough, it is an algorithm for ranks that come together.
+//
+// With one segment latency counts: all but the last rank sum up along a tree in which those who come last are next to
+// its root, and all get their sum; the last one's vector goes down a binomial tree, and everybody adds it: ceil(log2 P)
+// messages after it came.
+//
+// Rank counts: any. All ranks get the same bits: every part is combined once, or by everybody in the same order.
+// Source: ours, after Marendic et al. 2016, 5.4, and the ring of Patarasuk, Yuan 2009.
+#include "../arrival_order.hpp"
+#include "../partial.hpp"
+#include "../ring.hpp"
+#include "together.hpp"
+
+#include <algorithm>
+
+namespace rubato {
+namespace {
+
+/// How many of those who arrive at these times come with the last one.
+std::size_t together(std::span<const double> arrivals, std::size_t ring, double vector) {
+    std::size_t last = 1;
+    while (last < arrivals.size() - ring && arrivals[arrivals.size() - last - 1] > arrivals.back() - vector) ++last;
+    return last;
+}
+
+/// When it ends, in doubles: the same sums give the same everywhere.
+double estimated_end(std::span<const double> arrivals, std::size_t ring, std::uint32_t segments, double segment) {
+    const double vector = segment * segments;
+    double ready = arrivals[ring - 1] + vector;
+    if (ring == arrivals.size()) return ready + vector * static_cast<double>(ring - 2) / static_cast<double>(ring);
+    const std::size_t last = together(arrivals, ring, vector);
+    const auto e = static_cast<double>(ring);
+    const auto more = static_cast<double>(last - 1);
+    for (std::size_t j = ring; j + last < arrivals.size(); ++j)
+        ready = std::max(ready + (last > 1 ? vector / e : vector), arrivals[j] + vector);
+    const double fill = last > 1 ? 2 * e + more : e + 1;
+    return std::max(ready, arrivals.back()) + vector * (1 + 2 * more / e) + fill * segment;
+}
+
+/// One rank's side, with some that come late. Ranks are places in the line: the ring, then who is late.
+class spread_sum {
+public:
+    spread_sum(const problem& p, rank me, const std::vector<rank>& line, std::size_t ring, std::size_t last)
+        : line_(line),
+          ring_(static_cast<std::int32_t>(ring)),
+          owners_(last > 1 ? ring_ : 1),
+          ranks_(p.ranks),
+          last_(p.ranks - static_cast<std::int32_t>(last)),
+          blocks_((p.segments + static_cast<std::uint32_t>(owners_) - 1) / static_cast<std::uint32_t>(owners_)),
+          mine_(static_cast<std::int32_t>(std::ranges::find(line, me) - line.begin())),
+          b_(p, me, blocks_ * static_cast<std::uint32_t>(owners_)),
+          rooms_(b_, 2) {}
+
+    schedule write() && {
+        sum_up();
+        for (std::int32_t late = ring_; late < last_; ++late)
+            for (std::uint32_t round = 0; round < blocks_; ++round)
+                for (std::int32_t turn = 0; turn < owners_; ++turn) go_in(late, turn, round);
+        for (std::uint32_t round = 0; round <= blocks_; ++round) {
+            for (std::int32_t turn = 0; turn < ring_; ++turn) {
+                for (std::int32_t late = last_; late < ranks_ && turn < owners_ && round < blocks_; ++late)
+                    go_in(late, turn, round);
+                if (round > 0) go_out(turn, round - 1);
+            }
+        }
+        return std::move(b_).finish();
+    }
+
+private:
+    rank who(std::int32_t place) const { return line_[static_cast<std::size_t>(place)]; }
+    std::int32_t around(std::int32_t place) const { return (place % ring_ + ring_) % ring_; }
+    slice piece(slice all, std::int32_t part, std::uint32_t q) const {
+        return all.sub(static_cast<std::uint32_t>(part) * blocks_ + q);
+    }
+
+    /// Around the ring to the owners, or along it to the only one.
+    void sum_up() {
+        const slice own = b_.input();
+        const slice sum = b_.output();
+        if (mine_ >= ring_) return;
+        if (owners_ > 1) {
+            ring_reduce_scatter(
+                b_, ring_, rank(mine_), blocks_, [own](block q) { return own.sub(q); },
+                [sum](block q, std::uint32_t) { return sum.sub(q); }, [this](rank r) { return who(r.value); });
+        } else {
+            for (std::uint32_t q = 0; q < blocks_; ++q) {
+                if (mine_ != 1) {
+                    b_.recv(who(around(mine_ - 1)), sum.sub(q));
+                    b_.combine(own.sub(q), sum.sub(q));
+                }
+                if (mine_ != 0) b_.send(who(around(mine_ + 1)), mine_ == 1 ? own.sub(q) : sum.sub(q));
+            }
+        }
+    }
+
+    void go_in(std::int32_t late, std::int32_t turn, std::uint32_t q) {
+        const std::int32_t part = owners_ > 1 ? around(turn + ranks_ - 1 - late) : 0;
+        if (mine_ == late) {
+            const slice sent = piece(b_.input(), part, q);
+            const auto ahead = static_cast<std::uint32_t>(3 + ring_ / owners_);
+            if (q >= ahead && q - ahead < came_.size())
+                b_.send(who(part), sent, {came_[q - ahead]});
+            else
+                b_.send(who(part), sent);
+        }
+        if (mine_ == part) {
+            const slice sum = piece(b_.output(), part, q);
+            // Who comes with the last one must not wait for another to be taken in.
+            const slice received = late < last_ ? rooms_.take(sum.shape, sum) : b_.scratch(sum.shape, 1);
+            b_.recv(who(late), received);
+            b_.combine(received, sum);
+        }
+    }
+
+    /// In turn t a block is t places from its owner, and goes on.
+    void go_out(std::int32_t turn, std::uint32_t q) {
+        const auto at = [&](std::int32_t place) { return piece(b_.output(), around(place - turn), q); };
+        const auto is_part = [&](std::int32_t place) { return around(place - turn) < owners_; };
+        if (mine_ < ring_ && turn + 1 < ring_) {
+            if (is_part(mine_)) b_.send(who(around(mine_ + 1)), at(mine_));
+            if (is_part(around(mine_ - 1))) b_.recv(who(around(mine_ - 1)), at(around(mine_ - 1)));
+        }
+        // Owners serve latecomers with their own part, each in another turn; the only one has no time for it, so they
+        // get it from different places, in the turn in which it is there, the last one from the end of the ring.
+        if (owners_ > 1)
+            for (std::int32_t late = ring_; late < ranks_; ++late) serve(late, around(turn + ranks_ - 1 - late), q);
+        else
+            for (std::int32_t late = ring_ + around(turn + ranks_); late < ranks_; late += ring_) serve(late, turn, q);
+    }
+
+    void serve(std::int32_t late, std::int32_t place, std::uint32_t q) {
+        const slice data = piece(b_.output(), owners_ > 1 ? place : 0, q);
+        if (mine_ == place) b_.send(who(late), data);
+        if (mine_ == late) {
+            const auto came = b_.recv(who(place), data);
+            came_.resize(q + 1);
+            came_[q] = came;
+        }
+    }
+
+    const std::vector<rank>& line_;
+    std::int32_t ring_;
+    std::int32_t owners_;
+    std::int32_t ranks_;
+    std::int32_t last_;     // from this place on they come together
+    std::uint32_t blocks_;  // of a part
+    std::int32_t mine_;
+    builder b_;
+    slot_ring rooms_;
+    std::vector<builder::step_id> came_{};  // the last block of each round that has come back
+};
+
+/// The last of the line adds nothing before it comes; the others' sum is with everybody, it too, when it does.
+schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line) {
+    builder b(p, me, 1);
+    const rank last = line.back();
+    const std::vector<rank> others(line.begin(), line.end() - 1);
+    // The last one's vector goes down a tree of its own.
+    problem of_last = p;
+    of_last.root = last;
+    const tree down = lined_up_tree(of_last, me, others).shape();
+    if (me == last) {
+        const slice sum = b.scratch_chunks();
+        b.recv(line.front(), sum);
+        for (const rank child : down.children) b.send(child, b.input());
+        b.copy(b.input(), b.output());
+        b.combine(sum, b.output());
+        return std::move(b).finish();
+    }
+    problem rest = p;
+    rest.root = line.front();
+    const tree up = lined_up_tree(rest, me, {others.begin() + 1, others.end()}).shape();
+    slice sum = b.input();
+    const slice home = b.scratch_chunks();
+    for (std::size_t i = up.children.size(); i-- > 0;) {
+        const slice received = sum.where == buffer::input ? home : b.scratch_chunks();
+        b.recv(up.children[i], received);
+        b.combine(sum.where == buffer::input ? sum : received, home);
+        sum = home;
+    }
+    if (up.parent) {
+        b.send(*up.parent, sum);
+        b.recv(*up.parent, home);
+        sum = home;
+    }
+    for (const rank child : up.children) b.send(child, sum);
+    if (me == line.front()) b.send(last, sum);
+    b.recv(*down.parent, b.output());
+    for (const rank child : down.children) b.send(child, b.output());
+    b.combine(sum, b.output());
+    return std::move(b).finish();
+}
+
+}  // namespace
+
+schedule allreduce_clairvoyant(const problem& p, rank me) {
+    const std::vector<rank> line = line_up(p);
+    if (p.segments == 1) return has_straggler(p, line) ? for_straggler(p, me, line) : allreduce_together(p, me);
+    const std::vector<double> arrivals = since_first(p, line);
+    const auto segment = static_cast<double>(p.round_time.count());
+    const std::size_t ring =
+        count_early(arrivals, [&](std::size_t early) { return estimated_end(arrivals, early, p.segments, segment); });
+    if (ring == line.size()) return allreduce_together(p, me);
+    return spread_sum(p, me, line, ring, together(arrivals, ring, segment * p.segments)).write();
+}
+
+}  // namespace rubato

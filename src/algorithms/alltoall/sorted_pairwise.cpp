@@ -1,0 +1,43 @@
+// Sorted pairwise exchange. Ranks are lined up by arrival, and those who come together join together. Then they
+// exchange chunks with each other and with all who were there before, as in the pairwise exchange; those who were there
+// take part in that as far as the new ones need it, as they have exchanged all else before.
+//
+// A rank has a few exchanges under way, so that a link is not idle while one ends and the next begins, but no more: so
+// chunks do not pile up anywhere, and few share a link.
+//
+// Cost: (P - 1)(alpha + m beta), m = one chunk, if all are there; as long after the last arrival. That is the bound:
+// all that the last one has to send passes its link then. The pairwise exchange keeps it, too, but nobody leaves
+// before. Rank counts: any. Without predicted arrivals it is the pairwise exchange, by distance. Source: ours, after
+// Thakur, Rabenseifner & Gropp 2005.
+#include "../arrival_order.hpp"
+
+#include <algorithm>
+
+namespace rubato {
+
+schedule alltoall_sorted_pairwise(const problem& p, rank me) {
+    builder b(p, me, 1);
+    const std::vector<rank> line = line_up(p);
+    const auto mine = static_cast<std::size_t>(std::ranges::find(line, me) - line.begin());
+    constexpr std::size_t under_way = 4;
+    std::vector<builder::step_id> received;
+    for (const auto [old, end] :
+         joining_groups(p, line, [](std::size_t n) { return static_cast<std::int64_t>(n - 1); })) {
+        if (mine >= end) continue;
+        for (std::size_t distance = 1; distance < end; ++distance) {
+            const std::size_t to = (mine + distance) % end;
+            const std::size_t from = (mine + end - distance) % end;
+            if (mine >= old || to >= old) {
+                if (received.size() >= under_way)
+                    b.send(line[to], b.input(chunk_of(line[to])), {received[received.size() - under_way]});
+                else
+                    b.send(line[to], b.input(chunk_of(line[to])));
+            }
+            if (mine >= old || from >= old) received.push_back(b.recv(line[from], b.output(chunk_of(line[from]))));
+        }
+    }
+    b.copy(b.input(chunk_of(me)), b.output(chunk_of(me)));
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

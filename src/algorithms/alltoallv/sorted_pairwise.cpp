@@ -1,0 +1,12 @@
+// Sorted pairwise exchange. As the alltoall, whose messages are single chunks, so that these may lie anywhere.
+//
+// Cost: as the alltoall's, each exchange as long as its largest chunk.
+// Rank counts: any.
+// Source: ours, after Thakur, Rabenseifner & Gropp 2005.
+#include "../builders.hpp"
+
+namespace rubato {
+
+schedule alltoallv_sorted_pairwise(const problem& p, rank me) { return alltoall_sorted_pairwise(p, me); }
+
+}  // namespace rubato

@@ -1,0 +1,16 @@
+// Linear barrier. Everybody tells rank 0 that it is there, and when all have, rank 0 tells everybody.
+//
+// Cost: 2 (L + 2o) + 2 (P - 2) g; only 2 (P - 1) messages in all, so where processors are the limit it is the quickest.
+// Rank counts: any.
+// Source: Hoefler 2008, II.3.1.1.
+#include "../tree.hpp"
+
+#include <algorithm>
+
+namespace rubato {
+
+schedule barrier_linear(const problem& p, rank me) {
+    return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, std::max(2, p.ranks)));
+}
+
+}  // namespace rubato

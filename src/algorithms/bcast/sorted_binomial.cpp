@@ -1,0 +1,17 @@
+// Sorted binomial tree. As the binomial one, with the ranks lined up by arrival: those who come first pass the data on,
+// those who come last are leaves, and nobody who is there waits behind one who is not.
+//
+// Cost: n (L + 2o + s G), n = ceil(log2 P), if all are there. If one rank comes T after the others, the larger of that
+// and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the order
+// is that of ranks. Source: ours, after Proficz 2020, Fig. 7.
+#include "../arrival_order.hpp"
+
+namespace rubato {
+
+schedule bcast_sorted_binomial(const problem& p, rank me) {
+    builder b(p, me, 1);
+    bcast_down(b, lined_up_tree(p, me, by_arrival(p)).shape());
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

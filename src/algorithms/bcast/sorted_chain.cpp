@@ -1,0 +1,23 @@
+// Sorted linear pipeline. Every rank passes each segment to the one that comes next, so that nobody who is there waits
+// behind one who is not.
+//
+// Cost: (P - 2 + N)(L + 2o + s/N G), N = segments, if all are there. If one rank comes T after the others, the larger
+// of that and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the
+// order is that of ranks. Source: ours, after Hoefler & Moor 2014, 3.1.4.
+#include "../arrival_order.hpp"
+
+namespace rubato {
+
+schedule bcast_sorted_chain(const problem& p, rank me) {
+    std::vector<rank> line = by_arrival(p);
+    line.insert(line.begin(), p.root);
+    const auto mine = std::ranges::find(line, me);
+    tree t;
+    if (mine != line.begin()) t.parent = *(mine - 1);
+    if (mine + 1 != line.end()) t.children = {*(mine + 1)};
+    builder b(p, me, p.segments);
+    bcast_down(b, t);
+    return std::move(b).finish();
+}
+
+}  // namespace rubato

@@ -1,0 +1,81 @@
+#include "hosts.hpp"
+
+#include "arrival_order.hpp"
+#include "builders.hpp"
+
+#include <algorithm>
+
+namespace rubato {
+
+host_view::host_view(const problem& p, rank me) : p_(p), me_(me) {
+    const auto host_of = [&p](rank r) {
+        return static_cast<std::size_t>(p.hosts.empty() ? r.value : p.hosts[static_cast<std::size_t>(r.value)]);
+    };
+    for (const rank r : line_up(p)) {
+        if (host_of(r) >= members_.size()) members_.resize(host_of(r) + 1);
+        members_[host_of(r)].push_back(r);
+    }
+    mine_ = host_of(me);
+    if (traits(p.what).rooted) {
+        auto& with_root = members_[host_of(p.root)];
+        const auto root = std::ranges::find(with_root, p.root);
+        std::rotate(with_root.begin(), root, root + 1);
+    }
+    for (const auto& m : members_) leaders_.push_back(m.front());
+}
+
+std::vector<rank> host_view::in_rank_order(std::size_t host) const {
+    std::vector<rank> sorted = members_[host];
+    std::ranges::sort(sorted);
+    return sorted;
+}
+
+problem host_view::smaller(std::size_t ranks) const {
+    problem p = p_;
+    p.ranks = static_cast<std::int32_t>(ranks);
+    p.root = rank(0);
+    p.arrivals.clear();
+    p.hosts.clear();
+    return p;
+}
+
+level host_view::among_leaders(ready when) const {
+    problem p = smaller(hosts());
+    const auto when_there = [this](rank r) { return arrival(p_, r); };
+    for (std::size_t i = 0; i < hosts(); ++i) {
+        if (traits(p_.what).rooted && leaders_[i] == p_.root) p.root = rank(static_cast<std::int32_t>(i));
+        if (p_.arrivals.empty()) continue;
+        const rank last = std::ranges::max(members_[i], {}, when_there);
+        p.arrivals.push_back(arrival(p_, when == ready::with_first ? leaders_[i] : last));
+    }
+    return {p, leaders_, rank(static_cast<std::int32_t>(mine_))};
+}
+
+level host_view::within_host(collective what, std::uint32_t segments) const {
+    const std::vector<rank>& who = members_[mine_];
+    problem p = smaller(who.size());
+    p.what = what;
+    p.segments = segments;
+    for (const rank r : who)
+        if (!p_.arrivals.empty()) p.arrivals.push_back(arrival(p_, r));
+    return {p, who, rank(static_cast<std::int32_t>(std::ranges::find(who, me_) - who.begin()))};
+}
+
+schedule bcast_sorted(const level& l) {
+    return l.what.segments > 1 ? bcast_sorted_chain(l.what, l.me) : bcast_sorted_binomial(l.what, l.me);
+}
+
+slice reduce_in_host(builder& b, const host_view& h) {
+    const level l = h.within_host(collective::reduce, b.parts());
+    if (l.who.size() == 1) return b.input();
+    const slice sum = h.leads() ? b.scratch_chunks() : b.output();
+    b.embed(reduce_clairvoyant_plus(l.what, std::span(&l.me, 1)).front(), l.who, b.input(), sum);
+    return sum;
+}
+
+void bcast_in_host(builder& b, const host_view& h, slice leaders_data) {
+    const level l = h.within_host(collective::bcast, b.parts());
+    b.embed(bcast_sorted(l), l.who, leaders_data, b.output());
+}
+
+}  // namespace rubato

@@ -1,0 +1,55 @@
+// Several ranks per host: who leads where, and the smaller problems that are left within a host and among the leaders.
+#pragma once
+
+#include "rubato/builder.hpp"
+
+#include <vector>
+
+namespace rubato {
+
+/// A problem of fewer ranks: its rank i is who[i]. This rank is `me`, if it takes part.
+struct level {
+    problem what{};
+    std::span<const rank> who{};
+    rank me{};
+};
+
+/// The first of a host's ranks to arrive leads it; the root leads its own.
+class host_view {
+public:
+    host_view(const problem& p, rank me);
+
+    std::size_t hosts() const { return leaders_.size(); }
+    std::size_t mine() const { return mine_; }
+    rank leader(std::size_t host) const { return leaders_[host]; }
+    bool leads() const { return leaders_[mine_] == me_; }
+    /// All ranks of a host, its leader first, then the earliest first.
+    std::span<const rank> members(std::size_t host) const { return members_[host]; }
+    /// The same in the order of ranks, in which chunks lie.
+    std::vector<rank> in_rank_order(std::size_t host) const;
+
+    enum class ready { with_first, with_all };
+    /// The problem among the leaders. A host is there when its leader is, or when all its ranks are.
+    level among_leaders(ready when) const;
+    /// A collective within this rank's host, with the leader as root.
+    level within_host(collective what, std::uint32_t segments) const;
+
+private:
+    problem smaller(std::size_t ranks) const;
+
+    const problem& p_;
+    rank me_;
+    std::size_t mine_ = 0;
+    std::vector<std::vector<rank>> members_{};
+    std::vector<rank> leaders_{};
+};
+
+/// The schedule of this rank for a broadcast in the order of arrival: along a line if there are segments to keep it
+/// full, else down a tree.
+schedule bcast_sorted(const level& l);
+/// Appends that the data of a host's ranks is combined at their leader; gives where the leader has the sum.
+slice reduce_in_host(builder& b, const host_view& h);
+/// Appends that the leader's data comes to its host's other ranks, into their output.
+void bcast_in_host(builder& b, const host_view& h, slice leaders_data);
+
+}  // namespace rubato

@@ -1,0 +1,170 @@
+// rubato choose: which algorithm, and why?
+#include "rubato/choose.hpp"
+#include "command.hpp"
+#include "measured_natives.hpp"
+#include "rubato/arrival.hpp"
+#include "rubato/bound.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace rubato::cli {
+namespace {
+
+struct options {
+    std::string what{};
+    problem_options problem{};
+    std::string bytes{};
+    std::string model_text = "curie";
+    std::vector<std::string> measured{};
+    bool early = false;
+    bool all = false;
+    bool json = false;
+};
+
+/// What was chosen, and what it was chosen by.
+struct decision {
+    problem asked{};
+    time_ns last{};   ///< arrival
+    time_ns bound{};  ///< nobody can end earlier
+    std::vector<candidate> ranked{};
+};
+
+decision decide(const options& o) {
+    decision d;
+    d.asked = o.problem.make(parse_collective(o.what));
+    d.asked.arrivals = parse_arrivals(o.problem.arrivals, d.asked.ranks);
+    const model network = parse_model(o.model_text);
+    const std::int64_t bytes = size_of(o.bytes, d.asked.what);
+    const std::int64_t chunk = chunk_of(bytes, d.asked);
+    std::vector<candidate> among = candidates_for(d.asked, chunk, network, o.early);
+    for (candidate& c : measured_natives(o.measured, d.asked, bytes)) among.push_back(std::move(c));
+    d.ranked = choose(d.asked, chunk, network, std::move(among));
+    if (d.ranked.empty())
+        throw error(fmt::format("nothing to choose for {}", o.what), "no algorithm can solve this problem",
+                    "'rubato sim' tells why each of them cannot");
+    const hockney costs = linear_costs(network);
+    d.last = std::ranges::max(d.asked.arrivals);
+    d.bound = earliest_end(d.asked.what, d.asked.arrivals, d.asked.root, bytes,
+                           {time_ns(std::llround(costs.alpha)), costs.beta});
+    return d;
+}
+
+std::string cut_text(const candidate& c) { return c.segment == 0 ? "-" : format_bytes(c.segment); }
+std::string_view id_of(const candidate& c) { return c.use != nullptr ? c.use->id : std::string_view(c.name); }
+std::string_view source_of(const candidate& c) {
+    return c.use == nullptr ? "measured" : c.extrapolated ? "from fewer ranks" : "simulated";
+}
+/// As a multiple; of no time at all there is none.
+std::string ratio_text(time_ns t, time_ns of) {
+    return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
+                          : "-";
+}
+
+/// Why the first one, in one sentence.
+std::string reason(const decision& d) {
+    const candidate& first = d.ranked.front();
+    const auto soonest = std::ranges::min_element(d.ranked, {}, &candidate::end);
+    if (d.ranked.size() == 1) return "it is the only one that can solve this";
+    if (soonest->end == first.end) return "it ends first";
+    const std::string near = fmt::format("it ends nearly as soon as {}", soonest->name);
+    if (first.use == nullptr) return near + ", and was measured";
+    if (first.waits != soonest->waits) return near + ", and none of its messages has to wait for its receiver";
+    if (first.partner_class() < soonest->partner_class())
+        return fmt::format("{}, and its ranks have fewer partners ({:.1f} instead of {:.1f})", near, first.partners,
+                           soonest->partners);
+    return fmt::format("{}, with fewer messages ({:.0f} instead of {:.0f} per rank)", near, first.messages,
+                       soonest->messages);
+}
+
+/// Without `all`, each algorithm with the best of its segment sizes.
+std::vector<const candidate*> rows_of(const decision& d, bool all) {
+    std::vector<const candidate*> rows;
+    for (const candidate& c : d.ranked)
+        if (all || std::ranges::none_of(rows, [&](const candidate* r) { return id_of(*r) == id_of(c); }))
+            rows.push_back(&c);
+    return rows;
+}
+
+std::string as_text(const options& o, const decision& d) {
+    const time_ns begin = std::ranges::min(d.asked.arrivals);
+    const time_ns best = std::ranges::min(d.ranked, {}, &candidate::end).end;
+    std::vector<std::vector<std::string>> lines{
+        {"ALGORITHM", "SEGMENTS OF", "RUN TIME", "TAIL", "/BOUND", "/BEST", "PARTNERS", "MESSAGES", "HOW"}};
+    for (const candidate* c : rows_of(d, o.all)) {
+        const bool known = c->use != nullptr;
+        lines.push_back({std::string(id_of(*c)), cut_text(*c), format_time(c->end - begin),
+                         format_time(c->end - d.last), ratio_text(c->end - begin, d.bound - begin),
+                         ratio_text(c->end - begin, best - begin), known ? fmt::format("{:.1f}", c->partners) : "-",
+                         known ? fmt::format("{:.0f}", c->messages) : "-", std::string(source_of(*c))});
+    }
+    return fmt::format("{}: {} ranks, {}arrivals {}, model {}{}\n\n{}\n{}: {}.\n", o.what, d.asked.ranks,
+                       o.bytes.empty() ? "" : o.bytes + ", ", abbreviated(o.problem.arrivals), o.model_text,
+                       o.early ? ", early forms allowed" : "",
+                       align(lines, {false, true, true, true, true, true, true, true, false}), d.ranked.front().name,
+                       reason(d));
+}
+
+std::string as_json(const decision& d) {
+    const time_ns begin = std::ranges::min(d.asked.arrivals);
+    nlohmann::ordered_json out{{"picked", d.ranked.front().name},
+                               {"why", reason(d)},
+                               {"bound_ns", (d.bound - begin).count()},
+                               {"candidates", nlohmann::ordered_json::array()}};
+    for (const candidate& c : d.ranked) {
+        out["candidates"].push_back({{"name", c.name},
+                                     {"id", c.use != nullptr ? nlohmann::ordered_json(c.use->id) : nullptr},
+                                     {"segments", c.segments},
+                                     {"segment_bytes", c.segment},
+                                     {"run_time_ns", (c.end - begin).count()},
+                                     {"tail_ns", (c.end - d.last).count()},
+                                     {"how", source_of(c)}});
+        if (c.use == nullptr) continue;
+        out["candidates"].back()["partners"] = c.partners;
+        out["candidates"].back()["messages"] = c.messages;
+        if (c.use->uses_round_time()) out["candidates"].back()["round_time_ns"] = c.round_time.count();
+    }
+    return out.dump(2) + '\n';
+}
+
+}  // namespace
+
+void add_choose(CLI::App& command, int&) {
+    auto o = std::make_shared<options>();
+    CLI::App* app = command.add_subcommand("choose", "say which algorithm suits a problem, a network and arrivals");
+    app->add_option("COLLECTIVE", o->what, "such as reduce")->required();
+    o->problem.add_to(*app);
+    app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
+        ->type_name("SIZE");
+    app->add_option("--model", o->model_text, "cost model, as of 'rubato sim'; curie unless given")->type_name("MODEL");
+    app->add_flag("--early", o->early, "also early forms, which begin before their rank arrives");
+    app->add_option("--measured", o->measured,
+                    "files of 'rubato bench': what was measured of the MPI library's own algorithms takes part")
+        ->type_name("FILE");
+    app->add_flag("--all", o->all, "every segment size that was tried, not only the best");
+    app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
+    app->footer(
+        "Every algorithm that can solve the problem is simulated, segmenting ones in pieces of 4 KiB to 64 KiB (or in\n"
+        "--segments pieces); those far behind are not tried with other sizes. Of those that end within 5 % of the\n"
+        "first, counted from the last arrival on, the one is chosen that depends least on what the model leaves out:\n"
+        "without messages that wait for their receiver, with few partners per rank, with few messages.\n"
+        "Where there are too many ranks or steps to simulate, what more ranks cost is found with fewer.\n"
+        "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
+        "what no algorithm can beat. /Best: of the first to end.\n"
+        "--measured: native algorithms with the same ranks and root, arrivals that differ by at most a tenth of their\n"
+        "spread, and the same size, or sizes around it, between which times are interpolated.\n"
+        "Whether such choices are good, 'rubato report FILES --model MODEL' tells.\n"
+        "Examples:\n"
+        "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"
+        "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
+        "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
+    app->callback([o] {
+        const decision d = decide(*o);
+        write_out(o->json ? as_json(d) : as_text(*o, d));
+    });
+}
+
+}  // namespace rubato::cli

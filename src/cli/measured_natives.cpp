@@ -1,0 +1,71 @@
+#include "measured_natives.hpp"
+
+#include "analysis.hpp"
+#include "rubato/arrival.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rubato::cli {
+namespace {
+
+/// No rank comes more than a tenth of the spread earlier or later.
+bool similar(std::vector<time_ns> a, std::vector<time_ns> b) {
+    const time_ns spread = std::max(absolute_imbalance(a), absolute_imbalance(b));
+    const time_ns shift = std::ranges::min(a) - std::ranges::min(b);
+    for (std::size_t r = 0; r < a.size(); ++r)
+        if (std::chrono::abs(a[r] - b[r] - shift) > spread / 10) return false;
+    return true;
+}
+
+bool fits(const report::measured_case& c, const problem& p) {
+    const collective_traits& t = traits(p.what);
+    if (c.in.collective != t.name || c.in.ranks != p.ranks || (t.rooted && c.in.root != p.root.value)) return false;
+    try {
+        return similar(parse_arrivals(c.pattern, p.ranks), p.arrivals);
+    } catch (const error&) {
+        return false;  // a trace that is not here
+    }
+}
+
+/// Run times in nanoseconds by size, of one contestant.
+using times = std::map<std::int64_t, double>;
+
+std::optional<double> at(const times& measured, std::int64_t bytes) {
+    const auto above = measured.lower_bound(bytes);
+    if (above == measured.end()) return std::nullopt;
+    if (above->first == bytes) return above->second;
+    if (above == measured.begin()) return std::nullopt;
+    const auto below = std::prev(above);
+    const double share = static_cast<double>(bytes - below->first) / static_cast<double>(above->first - below->first);
+    return below->second + share * (above->second - below->second);
+}
+
+}  // namespace
+
+std::vector<candidate> measured_natives(const std::vector<std::string>& files, const problem& p, std::int64_t bytes) {
+    if (files.empty()) return {};
+    std::map<std::string, times> natives;
+    const report::analysis a = report::group(results::read(files));
+    for (const report::measured_case& c : a.cases) {
+        if (!fits(c, p)) continue;
+        for (const report::entry& e : c.entries) {
+            if (!e.native() || !e.measured()) continue;
+            std::vector<double> runs;
+            for (const report::call& k : e.calls) runs.push_back(k.run_time);
+            natives[e.name][c.bytes] = median(runs);
+        }
+    }
+    std::vector<candidate> found;
+    for (const auto& [name, measured] : natives) {
+        const auto run = at(measured, bytes);
+        if (!run) continue;
+        candidate c;
+        c.name = name;
+        c.end = std::ranges::min(p.arrivals) + time_ns(std::llround(*run));
+        found.push_back(std::move(c));
+    }
+    return found;
+}
+
+}  // namespace rubato::cli

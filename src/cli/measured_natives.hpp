@@ -1,0 +1,15 @@
+// What was measured of the MPI library's own algorithms, for `rubato choose`.
+#pragma once
+
+#include "rubato/choose.hpp"
+
+#include <string>
+#include <vector>
+
+namespace rubato::cli {
+
+/// Those of the problem's collective, ranks, root and (nearly) arrivals, with the median of what was measured for
+/// `bytes`, or interpolated between the sizes around it. Throws if a file cannot be read.
+std::vector<candidate> measured_natives(const std::vector<std::string>& files, const problem& p, std::int64_t bytes);
+
+}  // namespace rubato::cli

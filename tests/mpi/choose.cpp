@@ -1,0 +1,118 @@
+// What is left to Rubato: with a model of the network all ranks choose the same, by arrivals that are given or that
+// they have agreed on, and results are right whatever is chosen.
+//
+//   mpirun -n P choose
+#include "../support/mpi_experiment.hpp"
+
+#include <rubato/choose.hpp>
+
+#include <chrono>
+#include <set>
+#include <thread>
+
+namespace {
+
+using namespace rubato;
+using namespace std::chrono_literals;
+using rubato::testing::experiment;
+using rubato::testing::fail;
+
+constexpr std::string_view slow = "loggp:L=10us,o=5us,g=5us,G=100ns,combine=1ns,rendezvous=64KiB";
+
+int me = 0;
+int ranks = 1;
+
+/// What the last collective used, which must be the same everywhere.
+std::string_view used(const mpi::communicator& ours) {
+    const algorithm* a = ours.last_used();
+    std::int64_t both[2]{a - algorithms().data(), -(a - algorithms().data())};
+    MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    if (both[0] != -both[1]) fail(fmt::format("{} is chosen here, and something else on another rank", a->id));
+    return a->id;
+}
+
+std::vector<time_ns> one_late(int who, time_ns late) {
+    std::vector<time_ns> all(static_cast<std::size_t>(ranks));
+    all[static_cast<std::size_t>(who)] = late;
+    return all;
+}
+
+/// One call of each collective; what was chosen.
+std::set<std::string_view> call_all(mpi::communicator& ours, const std::vector<time_ns>& arrivals, int count) {
+    std::set<std::string_view> chosen;
+    const rubato::testing::kind doubles = rubato::testing::plain<double>("double", MPI_DOUBLE);
+    for (const collective_traits& t : collectives()) {
+        const experiment e(MPI_COMM_WORLD, t.what, doubles, t.reduces ? MPI_SUM : MPI_OP_NULL, count, ranks - 1, false);
+        const auto want = e.native();
+        experiment::made m = e.call();
+        mpi::selection how;
+        how.arrivals = arrivals;
+        if (t.rooted) ours.expect(how, m.c);
+        ours.run(how, m.c);
+        if (!e.promises_nothing_here() && !(e.result(m) == want))
+            fail(fmt::format("{}: {}", ours.last_used()->id, e.result(m).difference(want)));
+        chosen.insert(used(ours));
+    }
+    return chosen;
+}
+
+void check_given() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    const auto by_size = call_all(ours, {}, 10000);
+    // Rank 0's counts.
+    ours.use_model(parse_model(me == 0 ? slow : "hockney:alpha=1s,beta=0,gamma=0"));
+    const auto together = call_all(ours, {}, 10000);
+    const auto late = call_all(ours, one_late(ranks / 2, 1s), 10000);
+    if (ranks > 3 && together == by_size) fail("a model changes nothing");
+    if (ranks > 3 && late == together) fail("a late rank changes nothing");
+    call_all(ours, {}, 0);
+    call_all(ours, one_late(0, 30us), 17);
+
+    // What was chosen is what the library alone chooses.
+    std::vector<double> in(10000, 1.0);
+    std::vector<double> out(in.size());
+    mpi::selection how;
+    how.arrivals = one_late(ranks / 2, 1s);
+    ours.reduce(how, in.data(), out.data(), 10000, MPI_DOUBLE, MPI_SUM, 0);
+    problem p;
+    p.what = collective::reduce;
+    p.ranks = ranks;
+    p.arrivals = how.arrivals;
+    chooser with_early(parse_model(slow), true);
+    chooser without(parse_model(slow), false);
+    problem q = p;
+    if (used(ours) != with_early.best(p, 80000)->id && used(ours) != without.best(q, 80000)->id)
+        fail("a communicator chooses something else than the library");
+}
+
+/// A rank that is always late makes ranks choose another reduction, though the one before makes no use of arrivals.
+void check_predicted() {
+    mpi::settings how;
+    how.agreed.exchange_every = 1;
+    mpi::communicator ours(MPI_COMM_WORLD, how);
+    ours.use_model(parse_model(slow));
+    std::vector<double> in(4000, 1.0);
+    std::vector<double> out(in.size());
+    std::set<std::string_view> chosen;
+    for (int i = 1; i <= 40 && chosen.size() < 2; ++i) {
+        if (me == ranks - 1) std::this_thread::sleep_for(i * 5ms);
+        ours.reduce({}, in.data(), out.data(), 4000, MPI_DOUBLE, MPI_SUM, 0);
+        if (me == 0 && out.front() != ranks) fail("a reduction is wrong");
+        chosen.insert(used(ours));
+        if (i > 3 && ours.planned_by().empty()) fail("ranks do not exchange arrivals");
+    }
+    if (ranks > 3 && chosen.size() < 2) fail("nobody minds that a rank is late");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    check_given();
+    check_predicted();
+    MPI_Finalize();
+    if (me == 0) fmt::print("{} ranks choose alike\n", ranks);
+}

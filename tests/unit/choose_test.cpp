@@ -1,0 +1,185 @@
+#include "rubato/choose.hpp"
+
+#include "rubato/arrival.hpp"
+#include "rubato/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rubato {
+namespace {
+
+constexpr std::int64_t kib = 1024;
+
+model slow_network() { return parse_model("loggp:L=4us,o=6us,g=3us,G=160ns,combine=0.1ns,rendezvous=65481"); }
+
+problem problem_of(collective what, std::int32_t ranks, std::string_view arrivals = "balanced") {
+    problem p;
+    p.what = what;
+    p.ranks = ranks;
+    p.arrivals = parse_arrivals(arrivals, ranks);
+    return p;
+}
+
+std::vector<candidate> chosen(const problem& p, std::int64_t chunk, bool early = false) {
+    return choose(p, chunk, slow_network(), candidates_for(p, chunk, slow_network(), early));
+}
+
+time_ns simulated_end(const candidate& c, problem p, std::int64_t chunk) {
+    p.segments = c.segments;
+    p.round_time = c.round_time;
+    const layout sizes = layout::uniform(chunk);
+    return std::ranges::max(
+        simulate(slow_network(), build_all(*c.use, p), std::span(&sizes, 1), p.arrivals, {false, c.use->early}).exits);
+}
+
+TEST(choose, every_collective_has_candidates_that_can_solve_it) {
+    for (const collective_traits& t : collectives())
+        for (const std::int32_t ranks : {1, 2, 7, 8}) {
+            problem p = problem_of(t.what, ranks, "single:rank=0,delay=1ms");
+            p.commutative = false;
+            const std::vector<candidate> all = chosen(p, 20 * kib);
+            ASSERT_FALSE(all.empty()) << t.name;
+            for (const candidate& c : all) {
+                EXPECT_EQ(c.use->what, t.what);
+                EXPECT_FALSE(c.use->early || c.use->dynamic || c.use->has(need::commutative)) << c.name;
+                EXPECT_EQ(c.segments, c.use->segmented ? (20 * kib + c.segment - 1) / c.segment : 1) << c.name;
+            }
+        }
+}
+
+TEST(choose, cuts_in_as_many_segments_as_are_asked_for) {
+    problem p = problem_of(collective::reduce, 4);
+    for (const std::uint32_t segments : {2U, 7U, 30U, 200U}) {
+        p.segments = segments;
+        for (const candidate& c : candidates_for(p, 100, slow_network(), false))
+            EXPECT_EQ(c.segments, c.use->segmented ? segments : 1) << c.name;
+    }
+}
+
+TEST(choose, ends_are_those_of_the_simulation) {
+    const problem p = problem_of(collective::reduce, 6, "uniform:max=20ms,seed=3");
+    std::size_t early = 0;
+    for (const candidate& c : chosen(p, 64 * kib, true)) {
+        EXPECT_EQ(c.end, simulated_end(c, p, 64 * kib)) << c.name;
+        EXPECT_FALSE(c.extrapolated);
+        early += c.use->early ? 1U : 0U;
+    }
+    EXPECT_GT(early, 0U);
+}
+
+TEST(choose, a_late_rank_is_planned_around) {
+    const problem together = problem_of(collective::reduce, 16);
+    const problem late = problem_of(collective::reduce, 16, "uniform:max=100ms,seed=1");
+    const candidate usual = chosen(together, 512 * kib).front();
+    const candidate aware = chosen(late, 512 * kib).front();
+    EXPECT_TRUE(aware.use->arrival_aware) << aware.name;
+    EXPECT_LT(aware.end, simulated_end(usual, late, 512 * kib));
+}
+
+TEST(choose, the_first_is_near_the_soonest_and_relies_least_on_the_model) {
+    for (const char* arrivals : {"balanced", "single:rank=3,delay=5ms", "uniform:max=50ms,seed=1"}) {
+        const problem p = problem_of(collective::allreduce, 16, arrivals);
+        const std::vector<candidate> all = chosen(p, 256 * kib);
+        const candidate& first = all.front();
+        const time_ns soonest = std::ranges::min(all, {}, &candidate::end).end;
+        const time_ns last = std::ranges::max(p.arrivals);
+        EXPECT_LE((first.end - last).count() * 100, (soonest - last).count() * 105) << arrivals;
+        EXPECT_TRUE(std::ranges::is_sorted(all.begin() + 1, all.end(), {}, &candidate::end));
+        for (const candidate& c : all) {
+            if ((c.end - last).count() * 100 > (soonest - last).count() * 105) continue;
+            EXPECT_LE(std::tuple(first.waits, first.partner_class(), first.messages),
+                      std::tuple(c.waits, c.partner_class(), c.messages))
+                << c.name;
+        }
+    }
+}
+
+TEST(choose, somebody_elses_time_is_believed) {
+    const problem p = problem_of(collective::gather, 8);
+    const std::int64_t chunk = 8 * kib;
+    const time_ns best = chosen(p, chunk).front().end;
+    for (const bool faster : {true, false}) {
+        std::vector<candidate> among = candidates_for(p, chunk, slow_network(), false);
+        candidate native;
+        native.name = "native";
+        native.end = faster ? best / 2 : best * 2;
+        among.push_back(native);
+        EXPECT_EQ(choose(p, chunk, slow_network(), among).front().name == "native", faster);
+    }
+}
+
+// What more ranks cost is found with fewer; here it can still be compared with all.
+TEST(choose, ends_of_many_ranks_are_extrapolated) {
+    const std::int32_t ranks = 3000;
+    for (const char* id : {"bcast/binomial", "bcast/chain", "bcast/linear", "bcast/binary", "reduce/binomial",
+                           "allreduce/recursive_doubling", "scatter/binomial", "gather/linear"})
+        for (const char* arrivals : {"balanced", "single:rank=2999,delay=3s"}) {
+            const algorithm& a = find_algorithm(id);
+            const problem p = problem_of(a.what, ranks, arrivals);
+            candidate c;
+            c.use = &a;
+            c.segments = a.segmented ? 3 : 1;
+            const std::vector<candidate> found = choose(p, kib, slow_network(), {c});
+            ASSERT_EQ(found.size(), 1U);
+            EXPECT_TRUE(found.front().extrapolated) << id;
+            const auto want = static_cast<double>(simulated_end(c, p, kib).count());
+            EXPECT_NEAR(static_cast<double>(found.front().end.count()), want, 0.05 * want) << id << ' ' << arrivals;
+        }
+}
+
+TEST(choose, even_a_million_ranks) {
+    const problem p = problem_of(collective::allreduce, 1 << 20);
+    std::vector<candidate> among;
+    for (const char* id : {"allreduce/ring", "allreduce/recursive_doubling"}) {
+        candidate c;
+        c.use = &find_algorithm(id);
+        c.name = id;
+        among.push_back(c);
+    }
+    const std::vector<candidate> found = choose(p, kib, slow_network(), among);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found.front().name, "allreduce/recursive_doubling");
+}
+
+TEST(chooser, makes_one_choice_for_similar_problems) {
+    chooser c(slow_network(), false);
+    problem p = problem_of(collective::reduce, 8, "single:rank=7,delay=100ms");
+    const algorithm* first = c.best(p, 300 * kib);
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(c.choices(), 1U);
+    EXPECT_EQ(p.segments > 1, first->segmented);
+    EXPECT_EQ(p.round_time > time_ns{}, first->uses_round_time());
+
+    problem q = problem_of(collective::reduce, 8, "single:rank=7,delay=101ms");
+    for (time_ns& t : q.arrivals) t += std::chrono::hours(1);
+    EXPECT_EQ(c.best(q, 310 * kib), first);
+    EXPECT_EQ(c.choices(), 1U);
+    q.arrivals[2] += std::chrono::milliseconds(200);
+    (void)c.best(q, 310 * kib);
+    EXPECT_EQ(c.choices(), 2U);
+    q.commutative = false;
+    (void)c.best(q, 310 * kib);
+    EXPECT_EQ(c.choices(), 3U);
+}
+
+TEST(chooser, does_not_depend_on_what_came_before) {
+    chooser one(slow_network(), true);
+    chooser other(slow_network(), true);
+    const auto ask = [](chooser& c, std::int64_t bytes) {
+        problem p = problem_of(collective::bcast, 8);
+        return c.best(p, bytes);
+    };
+    std::vector<std::int64_t> sizes{64 * kib, 70 * kib, 79 * kib, 95 * kib, 0, 1, 100};
+    std::vector<const algorithm*> forwards;
+    std::vector<const algorithm*> backwards;
+    for (const std::int64_t s : sizes) forwards.push_back(ask(one, s));
+    std::ranges::reverse(sizes);
+    for (const std::int64_t s : sizes) backwards.push_back(ask(other, s));
+    std::ranges::reverse(backwards);
+    EXPECT_EQ(forwards, backwards);
+}
+
+}  // namespace
+}  // namespace rubato
