@@ -104,7 +104,7 @@ TEST_P(reductions, use_the_output_of_the_root_alone) {
 /// Operands can always be received where the result is to be, if their order does not matter.
 TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     const algorithm& a = find_algorithm(GetParam());
-    if (a.early) return;                       // it copies its result to the output
+    if (a.early) return;  // it copies its result to the output
     // What a rank passes on is not its result, and needs a place of its own.
     if (a.what == collective::exscan || a.id == "scan/clairvoyant" || a.id == "reduce_scatter_block/linear") return;
     // Everybody combines the same operands, so they keep to one order, that all get the same bits.

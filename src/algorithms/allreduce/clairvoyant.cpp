@@ -1,8 +1,8 @@
 // Clairvoyant allreduce. Those who come first stand in a ring, and some of them, the owners, own a part of the vector
 // each. Parts are summed up around the ring, each to its owner, while others are missing. Who comes late hands each
-// owner its part, one after the other. As soon as a part is complete it goes on around the ring, and from its end to
-// those who came late; these pass nothing on. So after the last arrival every link carries about one vector, where a
-// ring of all needs two.
+// owner its part, one after the other. As soon as a part is complete it goes on around the ring, and to those who came
+// late; who comes last passes nothing on. So after the last arrival every link carries about one vector, where a ring
+// of all needs two.
 //
 // It goes in rounds: in each, one block of every part goes in, and those of the round before go out, as in the
 // allgather around a ring; so all links have the same to do at any time. Latecomers that come within the time of a
@@ -10,12 +10,12 @@
 // more than a few rounds before what is complete comes back: were all sent at once, all would be there at the same
 // time, at the end.
 //
-// Let M be the time of a vector on a link, e ranks in the ring, N segments. After the last arrival, if the others are
-// done, one latecomer's vector takes M to the only owner, and e + 1 segments from there around the ring: tail
-// M (1 + (e + 1)/N). If g come together all of the ring are owners. In each of N/e rounds a link carries e blocks, g -
-// 1 more that are handed in, and g - 1 more to latecomers, not all at the same time; the first round goes in alone, and
-// the last one out: M (1 + 2 (g - 1)/e + (2 e + g - 1)/N). How many are in the ring is what makes an estimate of the
-// end the least. If nobody is late enough, it is an algorithm for ranks that come together.
+// Let M be the time of a vector on a link, N segments. If the last one comes alone there is one owner: its vector takes
+// M to it, and from there P segments along all others, also those who came late before: tail M (1 + P/N). If g come
+// together all e of the ring are owners. In each of N/e rounds a link carries e blocks, g - 1 more that are handed in,
+// and k - 1 more to k latecomers, not all at the same time; the first round goes in alone, and the last one out:
+// M (1 + (g + k - 2)/e + (2 e + g - 1)/N). How many are in the ring is what makes an estimate of the end the least. If
+// nobody is late enough, it is an algorithm for ranks that come together.
 //
 // With one segment latency counts: all but the last rank sum up along a tree in which those who come last are next to
 // its root, and all get their sum; the last one's vector goes down a binomial tree, and everybody adds it: ceil(log2 P)
@@ -47,11 +47,12 @@ double estimated_end(std::span<const double> arrivals, std::size_t ring, std::ui
     if (ring == arrivals.size()) return ready + vector * static_cast<double>(ring - 2) / static_cast<double>(ring);
     const std::size_t last = together(arrivals, ring, vector);
     const auto e = static_cast<double>(ring);
-    const auto more = static_cast<double>(last - 1);
+    const auto in = static_cast<double>(last - 1);
+    const auto out = last > 1 ? static_cast<double>(arrivals.size() - ring - 1) : 0;
     for (std::size_t j = ring; j + last < arrivals.size(); ++j)
         ready = std::max(ready + (last > 1 ? vector / e : vector), arrivals[j] + vector);
-    const double fill = last > 1 ? 2 * e + more : e + 1;
-    return std::max(ready, arrivals.back()) + vector * (1 + 2 * more / e) + fill * segment;
+    const double fill = last > 1 ? 2 * e + in : static_cast<double>(arrivals.size());
+    return std::max(ready, arrivals.back()) + vector * (1 + (in + out) / e) + fill * segment;
 }
 
 /// One rank's side, with some that come late. Ranks are places in the line: the ring, then who is late.
@@ -63,6 +64,7 @@ public:
           owners_(last > 1 ? ring_ : 1),
           ranks_(p.ranks),
           last_(p.ranks - static_cast<std::int32_t>(last)),
+          passing_(owners_ > 1 ? ring_ : last_),
           blocks_((p.segments + static_cast<std::uint32_t>(owners_) - 1) / static_cast<std::uint32_t>(owners_)),
           mine_(static_cast<std::int32_t>(std::ranges::find(line, me) - line.begin())),
           b_(p, me, blocks_ * static_cast<std::uint32_t>(owners_)),
@@ -74,7 +76,7 @@ public:
             for (std::uint32_t round = 0; round < blocks_; ++round)
                 for (std::int32_t turn = 0; turn < owners_; ++turn) go_in(late, turn, round);
         for (std::uint32_t round = 0; round <= blocks_; ++round) {
-            for (std::int32_t turn = 0; turn < ring_; ++turn) {
+            for (std::int32_t turn = 0; turn < passing_; ++turn) {
                 for (std::int32_t late = last_; late < ranks_ && turn < owners_ && round < blocks_; ++late)
                     go_in(late, turn, round);
                 if (round > 0) go_out(turn, round - 1);
@@ -114,7 +116,7 @@ private:
         const std::int32_t part = owners_ > 1 ? around(turn + ranks_ - 1 - late) : 0;
         if (mine_ == late) {
             const slice sent = piece(b_.input(), part, q);
-            const auto ahead = static_cast<std::uint32_t>(3 + ring_ / owners_);
+            const auto ahead = static_cast<std::uint32_t>(3 + passing_ / owners_);
             if (q >= ahead && q - ahead < came_.size())
                 b_.send(who(part), sent, {came_[q - ahead]});
             else
@@ -131,18 +133,19 @@ private:
 
     /// In turn t a block is t places from its owner, and goes on.
     void go_out(std::int32_t turn, std::uint32_t q) {
-        const auto at = [&](std::int32_t place) { return piece(b_.output(), around(place - turn), q); };
-        const auto is_part = [&](std::int32_t place) { return around(place - turn) < owners_; };
-        if (mine_ < ring_ && turn + 1 < ring_) {
-            if (is_part(mine_)) b_.send(who(around(mine_ + 1)), at(mine_));
-            if (is_part(around(mine_ - 1))) b_.recv(who(around(mine_ - 1)), at(around(mine_ - 1)));
+        const auto around_all = [this](std::int32_t place) { return (place + passing_) % passing_; };
+        const auto part_at = [&](std::int32_t place) { return around_all(place - turn); };
+        if (mine_ < passing_ && turn + 1 < passing_) {
+            const std::int32_t before = around_all(mine_ - 1);
+            if (part_at(mine_) < owners_) b_.send(who(around_all(mine_ + 1)), piece(b_.output(), part_at(mine_), q));
+            if (part_at(before) < owners_) b_.recv(who(before), piece(b_.output(), part_at(before), q));
         }
-        // Owners serve latecomers with their own part, each in another turn; the only one has no time for it, so they
-        // get it from different places, in the turn in which it is there, the last one from the end of the ring.
+        // Owners serve latecomers with their own part, each in another turn. The only owner has no time for it: the
+        // last one gets it where it ends.
         if (owners_ > 1)
             for (std::int32_t late = ring_; late < ranks_; ++late) serve(late, around(turn + ranks_ - 1 - late), q);
-        else
-            for (std::int32_t late = ring_ + around(turn + ranks_); late < ranks_; late += ring_) serve(late, turn, q);
+        else if (turn + 1 == passing_)
+            serve(last_, turn, q);
     }
 
     void serve(std::int32_t late, std::int32_t place, std::uint32_t q) {
@@ -160,6 +163,7 @@ private:
     std::int32_t owners_;
     std::int32_t ranks_;
     std::int32_t last_;     // from this place on they come together
+    std::int32_t passing_;  // so many pass on what is complete: the ring, or for one owner all but the last one
     std::uint32_t blocks_;  // of a part
     std::int32_t mine_;
     builder b_;

@@ -7,8 +7,6 @@
 
 namespace rubato {
 
-schedule barrier_tree(const problem& p, rank me) {
-    return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, 2));
-}
+schedule barrier_tree(const problem& p, rank me) { return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, 2)); }
 
 }  // namespace rubato
