@@ -22,9 +22,9 @@ constexpr std::int32_t most_ranks = 1024;   // of which schedules are made
 constexpr std::int32_t fewest_ranks = 16;   // fewer say little about many
 constexpr std::size_t most_steps = 40'000;  // some ten milliseconds
 
-/// What it takes to make and simulate the schedules of all ranks, in steps. Algorithms that plan in rounds send,
-/// receive and combine each segment about once per rank; where they are asked for one rank at a time, each time all
-/// rounds are planned, which is some ten times cheaper than steps.
+/// What it takes to make and simulate the schedules of all ranks, in steps, or some number above the most. Algorithms
+/// that plan in rounds send, receive and combine each segment about once per rank; where they are asked for one rank at
+/// a time, each time all rounds are planned, which is some ten times cheaper than steps.
 std::size_t estimated_steps(const algorithm& a, const problem& p) {
     const auto ranks = static_cast<std::size_t>(p.ranks);
     if (a.has(need::round_time)) {
@@ -33,7 +33,7 @@ std::size_t estimated_steps(const algorithm& a, const problem& p) {
     }
     constexpr std::int32_t tried = 4;
     std::size_t steps = 0;
-    for (std::int32_t i = 0; i < tried; ++i)
+    for (std::int32_t i = 0; i < tried && steps * ranks / tried <= most_steps; ++i)
         steps += build_one(a, p, rank((p.root.value + i * p.ranks / tried) % p.ranks)).steps.size();
     return steps * ranks / tried;
 }

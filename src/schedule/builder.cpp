@@ -1,5 +1,7 @@
 #include "rubato/builder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -12,6 +14,9 @@ builder::builder(const problem& p, rank me, std::uint32_t parts) {
     if (t.measured_by_input()) output_shape_ = static_cast<block>(me.value) * parts;
     blocks(buffer::input) = (t.wide_input ? static_cast<std::size_t>(p.ranks) : 1) * parts;
     blocks(buffer::output) = (t.wide_output ? static_cast<std::size_t>(p.ranks) : 1) * parts;
+    if (std::max(blocks(buffer::input), blocks(buffer::output)) > UINT32_MAX)
+        throw error(fmt::format("{} segments of each of {} chunks", parts, p.ranks), "that is too many to count",
+                    "give fewer segments");
 }
 
 slice builder::input(std::uint32_t chunk, std::uint32_t n) const {

@@ -131,6 +131,15 @@ TEST(sorted_ring, begun_early_is_never_behind_the_ring) {
               vector_time / 2);
 }
 
+TEST(sorted_ring, refuses_more_segments_than_can_be_counted) {
+    problem p;
+    p.what = collective::allgather;
+    p.ranks = 1 << 16;
+    p.segments = 1U << 16;
+    for (const char* id : {"allgather/sorted_ring", "allgather/sorted_ring+early"})
+        EXPECT_THROW((void)build_one(find_algorithm(id), p, rank(1)), error) << id;
+}
+
 TEST(sorted_ring, works_in_place) {
     for (const std::int32_t late : {0, 2, 6}) {
         problem p = with_late(7, {late}, 400ms, 3);
