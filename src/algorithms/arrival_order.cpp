@@ -92,7 +92,7 @@ void gather_in_order(builder& b, const problem& p, rank me, std::span<const rank
     b.copy(b.input(), b.output(chunk_of(me)));
 }
 
-lined_up_tree::lined_up_tree(const problem& p, rank me, const std::vector<rank>& after_root) : line_{p.root} {
+lined_up_tree::lined_up_tree(rank root, rank me, const std::vector<rank>& after_root) : line_{root} {
     line_.insert(line_.end(), after_root.begin(), after_root.end());
     mine_ = static_cast<std::size_t>(std::ranges::find(line_, me) - line_.begin());
 }
@@ -197,17 +197,6 @@ std::vector<double> since_first(const problem& p, const std::vector<rank>& line)
     std::vector<double> arrivals;
     for (const rank r : line) arrivals.push_back(static_cast<double>((when(r) - when(line[0])).count()));
     return arrivals;
-}
-
-std::size_t count_early(std::span<const double> arrivals, const std::function<double(std::size_t)>& end) {
-    constexpr std::size_t most = 32;  // only the widest gaps are looked at
-    std::vector<std::size_t> cuts;
-    for (std::size_t i = 2; i < arrivals.size(); ++i)
-        if (arrivals[i] > arrivals[i - 1]) cuts.push_back(i);
-    std::ranges::stable_sort(cuts, std::greater<>(), [&](std::size_t i) { return arrivals[i] - arrivals[i - 1]; });
-    cuts.resize(std::min(cuts.size(), most));
-    cuts.insert(cuts.begin(), arrivals.size());
-    return *std::ranges::min_element(cuts, {}, end);
 }
 
 }  // namespace rubato

@@ -31,9 +31,6 @@ std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& l
                                     const std::function<std::int64_t(std::size_t)>& rounds);
 /// When each of the line arrives, in ns after the first; all together without predicted arrivals.
 std::vector<double> since_first(const problem& p, const std::vector<rank>& line);
-/// How many of those who arrive at these times should not count as late, that the collective ends first; end(early)
-/// estimates when it does.
-std::size_t count_early(std::span<const double> arrivals, const std::function<double(std::size_t)>& end);
 /// Whether all but the root are predicted to arrive together, so that there is nothing to sort.
 bool others_together(const problem& p);
 
@@ -53,7 +50,7 @@ struct parcel {
 /// round, as they stand in the line; going up it, they hand over in the reverse order. The last half are leaves.
 class lined_up_tree {
 public:
-    lined_up_tree(const problem& p, rank me, const std::vector<rank>& after_root);
+    lined_up_tree(rank root, rank me, const std::vector<rank>& after_root);
 
     std::optional<rank> parent() const;
     /// For what is the same for all.

@@ -178,8 +178,7 @@ void reduce_up(builder& b, const problem& p, rank me, const tree& t) {
     }
 }
 
-schedule barrier_on(const problem& p, rank me, const tree& t) {
-    builder b(p, me, 1);
+void barrier_on(builder& b, const tree& t) {
     for (std::size_t i = t.children.size(); i-- > 0;) b.recv(t.children[i], builder::nothing());
     b.fence();
     if (t.parent) {
@@ -188,7 +187,6 @@ schedule barrier_on(const problem& p, rank me, const tree& t) {
         b.fence();
     }
     for (const rank child : t.children) b.send(child, builder::presence());
-    return std::move(b).finish();
 }
 
 }  // namespace rubato

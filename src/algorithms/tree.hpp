@@ -71,7 +71,7 @@ void reduce_up(builder& b, const problem& p, rank me, const tree& t);
 /// The same messages for ranks that may be late: what comes is combined first, and the rank's own data last.
 void reduce_up_own_last(builder& b, const problem& p, rank me, const tree& t);
 
-/// A barrier: that all are there goes up a tree, and down again.
-schedule barrier_on(const problem& p, rank me, const tree& t);
+/// Appends a barrier: that all are there goes up the tree, and down again.
+void barrier_on(builder& b, const tree& t);
 
 }  // namespace rubato

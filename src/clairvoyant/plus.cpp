@@ -8,8 +8,8 @@
 //
 // Cost: equal arrivals take ceil(log2 P) + N - 1 rounds, the optimum (tried for all P up to 1100). With other arrivals
 // it met the lower bound, which allows ranks up to a round earlier than is done here, in 3 of 4 random cases, and in
-// nearly all others it took 1 round more. It takes O(1) steps per transfer on words of 64 processes in practice; one
-// that takes much more is given up.
+// nearly all others it took 1 round more. It takes O(1) steps per transfer on words of 64 processes in practice;
+// generate_plus gives up one that takes much more.
 #include "join_rounds.hpp"
 
 #include <algorithm>

@@ -153,7 +153,7 @@ void add_choose(CLI::App& command, int&) {
         "without messages that wait for their receiver, with few partners per rank, with few messages.\n"
         "Where there are too many ranks or steps to simulate, what more ranks cost is found with fewer.\n"
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
-        "what no algorithm can beat. /Best: of the first to end.\n"
+        "what nobody can beat who sends one message at a time (docs/measuring.md). /Best: of the first to end.\n"
         "--measured: native algorithms with the same ranks and root, arrivals that differ by at most a tenth of their\n"
         "spread, and the same size, or sizes around it, between which times are interpolated.\n"
         "Whether such choices are good, 'rubato report FILES --model MODEL' tells.\n"

@@ -25,10 +25,8 @@ schedule allgather_sorted_tree(const problem& p, rank me) {
     std::vector<slice> theirs;  // all but the last one's
     if (last.value > 0) theirs.push_back(all.sub(0, chunk_of(last)));
     if (last.value + 1 < p.ranks) theirs.push_back(all.sub(chunk_of(last) + 1, all.count - chunk_of(last) - 1));
-    problem rooted = p;
     if (me != last) {
-        rooted.root = line.front();
-        const lined_up_tree up(rooted, me, {line.rbegin() + 1, line.rend() - 1});
+        const lined_up_tree up(line.front(), me, {line.rbegin() + 1, line.rend() - 1});
         gather_lined_up(b, me, up, all);
         const tree t = up.shape();
         for (const slice run : theirs)
@@ -40,8 +38,7 @@ schedule allgather_sorted_tree(const problem& p, rank me) {
     } else {
         for (const slice run : theirs) b.recv(giver, run);
     }
-    rooted.root = last;
-    const tree down = lined_up_tree(rooted, me, {line.begin(), line.end() - 1}).shape();
+    const tree down = lined_up_tree(last, me, {line.begin(), line.end() - 1}).shape();
     const slice chunk = me == last ? b.input() : b.output(chunk_of(last));
     if (down.parent) b.recv(*down.parent, chunk);
     for (const rank child : down.children) b.send(child, chunk);

@@ -29,6 +29,7 @@
 #include "together.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace rubato {
 namespace {
@@ -53,6 +54,19 @@ double estimated_end(std::span<const double> arrivals, std::size_t ring, std::ui
         ready = std::max(ready + (last > 1 ? vector / e : vector), arrivals[j] + vector);
     const double fill = last > 1 ? 2 * e + in : static_cast<double>(arrivals.size());
     return std::max(ready, arrivals.back()) + vector * (1 + (in + out) / e) + fill * segment;
+}
+
+/// How many should not count as late, that it ends first.
+std::size_t count_early(std::span<const double> arrivals, std::uint32_t segments, double segment) {
+    constexpr std::size_t most = 32;  // only the widest gaps are looked at
+    std::vector<std::size_t> cuts;
+    for (std::size_t i = 2; i < arrivals.size(); ++i)
+        if (arrivals[i] > arrivals[i - 1]) cuts.push_back(i);
+    std::ranges::stable_sort(cuts, std::greater<>(), [&](std::size_t i) { return arrivals[i] - arrivals[i - 1]; });
+    cuts.resize(std::min(cuts.size(), most));
+    cuts.insert(cuts.begin(), arrivals.size());
+    return *std::ranges::min_element(cuts, {},
+                                     [&](std::size_t i) { return estimated_end(arrivals, i, segments, segment); });
 }
 
 /// One rank's side, with some that come late. Ranks are places in the line: the ring, then who is late.
@@ -177,9 +191,7 @@ schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line)
     const rank last = line.back();
     const std::vector<rank> others(line.begin(), line.end() - 1);
     // The last one's vector goes down a tree of its own.
-    problem of_last = p;
-    of_last.root = last;
-    const tree down = lined_up_tree(of_last, me, others).shape();
+    const tree down = lined_up_tree(last, me, others).shape();
     if (me == last) {
         const slice sum = b.scratch_chunks();
         b.recv(line.front(), sum);
@@ -188,9 +200,7 @@ schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line)
         b.combine(sum, b.output());
         return std::move(b).finish();
     }
-    problem rest = p;
-    rest.root = line.front();
-    const tree up = lined_up_tree(rest, me, {others.begin() + 1, others.end()}).shape();
+    const tree up = lined_up_tree(line.front(), me, {others.rbegin(), others.rend() - 1}).shape();
     slice sum = b.input();
     const slice home = b.scratch_chunks();
     for (std::size_t i = up.children.size(); i-- > 0;) {
@@ -219,8 +229,7 @@ schedule allreduce_clairvoyant(const problem& p, rank me) {
     if (p.segments == 1) return has_straggler(p, line) ? for_straggler(p, me, line) : allreduce_together(p, me);
     const std::vector<double> arrivals = since_first(p, line);
     const auto segment = static_cast<double>(p.round_time.count());
-    const std::size_t ring =
-        count_early(arrivals, [&](std::size_t early) { return estimated_end(arrivals, early, p.segments, segment); });
+    const std::size_t ring = count_early(arrivals, p.segments, segment);
     if (ring == line.size()) return allreduce_together(p, me);
     return spread_sum(p, me, line, ring, together(arrivals, ring, segment * p.segments)).write();
 }

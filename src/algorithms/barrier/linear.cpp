@@ -10,7 +10,9 @@
 namespace rubato {
 
 schedule barrier_linear(const problem& p, rank me) {
-    return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, std::max(2, p.ranks)));
+    builder b(p, me, 1);
+    barrier_on(b, knomial_tree(p.ranks, rank(0), me, std::max(2, p.ranks)));
+    return std::move(b).finish();
 }
 
 }  // namespace rubato

@@ -16,26 +16,14 @@ schedule barrier_sorted_tree(const problem& p, rank me) {
     if (!has_straggler(p, line)) return barrier_dissemination(p, me);
     builder b(p, me, 1);
     const rank last = line.back();
-    problem rest = p;
     if (me == last) {
         b.recv(line.front(), builder::nothing());
     } else {
-        rest.root = line.front();
-        tree up = lined_up_tree(rest, me, {line.begin() + 1, line.end() - 1}).shape();
-        if (me == line.front()) up.children.push_back(last);
-        for (std::size_t i = up.children.size(); i-- > 0;)
-            if (up.children[i] != last) b.recv(up.children[i], builder::nothing());
-        b.fence();
-        if (up.parent) {
-            b.send(*up.parent, builder::presence());
-            b.recv(*up.parent, builder::nothing());
-            b.fence();
-        }
-        for (const rank child : up.children) b.send(child, builder::presence());
+        barrier_on(b, lined_up_tree(line.front(), me, {line.rbegin() + 1, line.rend() - 1}).shape());
+        if (me == line.front()) b.send(last, builder::presence());
     }
     // The last one waits for nobody.
-    rest.root = last;
-    const tree down = lined_up_tree(rest, me, {line.begin(), line.end() - 1}).shape();
+    const tree down = lined_up_tree(last, me, {line.begin(), line.end() - 1}).shape();
     if (me == last) {
         for (const rank child : down.children) b.send(child, builder::presence());
     } else {

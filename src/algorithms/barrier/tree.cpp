@@ -7,6 +7,10 @@
 
 namespace rubato {
 
-schedule barrier_tree(const problem& p, rank me) { return barrier_on(p, me, knomial_tree(p.ranks, rank(0), me, 2)); }
+schedule barrier_tree(const problem& p, rank me) {
+    builder b(p, me, 1);
+    barrier_on(b, knomial_tree(p.ranks, rank(0), me, 2));
+    return std::move(b).finish();
+}
 
 }  // namespace rubato

@@ -10,7 +10,7 @@ namespace rubato {
 
 schedule bcast_sorted_binomial(const problem& p, rank me) {
     builder b(p, me, 1);
-    bcast_down(b, lined_up_tree(p, me, by_arrival(p)).shape());
+    bcast_down(b, lined_up_tree(p.root, me, by_arrival(p)).shape());
     return std::move(b).finish();
 }
 

@@ -18,7 +18,7 @@ schedule gather_sorted_binomial(const problem& p, rank me) {
     builder b(p, me, 1);
     std::vector<rank> latest_first = by_arrival(p);
     std::ranges::reverse(latest_first);
-    gather_lined_up(b, me, lined_up_tree(p, me, latest_first), b.output(0, static_cast<std::uint32_t>(p.ranks)));
+    gather_lined_up(b, me, lined_up_tree(p.root, me, latest_first), b.output(0, static_cast<std::uint32_t>(p.ranks)));
     return std::move(b).finish();
 }
 

@@ -16,7 +16,7 @@ namespace rubato {
 schedule scatter_sorted_binomial(const problem& p, rank me) {
     if (others_together(p)) return scatter_binomial(p, me);
     builder b(p, me, 1);
-    const lined_up_tree t(p, me, by_arrival(p));
+    const lined_up_tree t(p.root, me, by_arrival(p));
     const auto branches = t.branches();
     sends_in_turn in_turn(b);
     if (!t.parent()) {
