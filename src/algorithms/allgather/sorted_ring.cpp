@@ -2,10 +2,10 @@
 // the ring of all who are there by then, to everybody who lacks them: the new ones get all, the others what is new. So
 // a chunk waits behind nobody who comes later than its owner.
 //
-// Begun early, the others' chunks are sent to who is not there as well, down the line, and only a group's own chunks go
-// from its last rank to the first one of all and around. That is a gather to the first rank and a broadcast down the
-// line, in the order of arrival. Chunks of latecomers are cut into segments, so that they are soon with all; those of a
-// group together into as many.
+// Begun early, chunks are sent to who is not there as well: each by its owner to the first who comes later, so that no
+// link carries all of them, and from there down the line. Only a group's own chunks go from its last rank to the first
+// one of all and around. Chunks of latecomers are cut into segments, so that they are soon with all; those of a group
+// together into as many.
 //
 // Cost: (P - 1)(alpha + m beta), m = one chunk, if all are there. After a last arrival as much, as that rank lacks all
 // other chunks: this is the bound, and a ring keeps it, too, so segments would not help. Begun early those lie there
@@ -108,17 +108,16 @@ schedule allgather_sorted_ring_early(const problem& p, rank me) {
                 }
             }
         };
-        const auto pass_on = [&](std::size_t at, slice piece) {
-            const std::size_t next = my.mine + 1;
-            if (next < my.line.size() && next != at) my.b.send(my.line[next], piece);
-        };
+        if (group.old <= my.mine && my.mine < group.end && group.end < my.line.size())
+            for_each_piece([&](std::size_t at, slice piece) {
+                if (at == my.mine) my.b.send(my.line[group.end], piece);
+            });
         for_each_piece([&](std::size_t at, slice piece) {
-            if (at != my.mine) my.b.recv(my.line[before], piece);
+            if (at != my.mine) my.b.recv(my.line[my.mine == group.end ? at : before], piece);
             if (my.mine == last && my.mine > 0 && at > 0) my.b.send(my.line[0], piece);
-            if (my.mine != last) pass_on(at, piece);
+            const std::size_t next = my.mine + 1;
+            if (my.mine != last && next < my.line.size() && next != at) my.b.send(my.line[next], piece);
         });
-        // Who comes later can wait.
-        if (my.mine == last) for_each_piece(pass_on);
     }
     return std::move(my).finish();
 }
