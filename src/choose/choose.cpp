@@ -91,7 +91,7 @@ public:
         // finer ones do not.
         const bool plans = c.use->arrival_aware;
         if (next_ > 1 && c.end >= end_ && !plans) next_ = ways_.size();
-        base_ = plans ? s.bound : std::max(o->wire, s.bound);
+        base_ = plans || s.inside != nullptr ? s.bound : std::max(o->wire, s.bound);
         end_ = c.end;
         if (!c.waits) best_ = std::min(best_, end_);
         found.push_back({std::move(c), o->rough});
@@ -119,11 +119,12 @@ margins around(time_ns soonest, const setting& s) {
     return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
 }
 
-time_ns bound_of(const problem& p, std::int64_t chunk, const model& m) {
+time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const model* inside) {
     std::vector<time_ns> arrivals = p.arrivals;
     arrivals.resize(static_cast<std::size_t>(p.ranks));
     const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
     const hockney costs = linear_costs(m);
+    if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
     // Without latency, which is no work for a link in some models.
     return earliest_end(p.what, arrivals, p.root, wide ? chunk * p.ranks : chunk, {time_ns{}, costs.beta});
 }
@@ -223,7 +224,7 @@ std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model&
                               const model* inside) {
     check(p);
     check_kinds(m, inside);
-    const setting s{p, chunk, m, inside, bound_of(p, chunk, m)};
+    const setting s{p, chunk, m, inside, bound_of(p, chunk, m, inside)};
     std::vector<candidate> found = simulated(s, std::move(among));
     if (found.empty()) return found;
     std::ranges::stable_sort(found, {}, &candidate::end);

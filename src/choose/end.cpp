@@ -1,5 +1,5 @@
 // When a candidate ends. All ranks are simulated where that takes few steps, which the schedules of some ranks tell.
-// Where it takes too many, n, n/2 and n/4 ranks are: what more ranks cost is known in form, a constant, a part per
+// Where it takes too many, n, n/2, n/4 and n/8 ranks are: what more ranks cost is known in form, a constant, a part per
 // doubling and a part that doubles with them (class growth). This holds as long as an algorithm stays the same; some
 // become another one with fewer ranks, such as those that take a ring only if there is a segment for each rank. So n is
 // small, but not so small that the messages and bytes of some ranks would not follow from it in the same way.
@@ -22,6 +22,9 @@ struct effort {
 };
 constexpr effort close_effort{40'000, 12'000, 120'000};
 constexpr effort rough_effort{16'000, 4'000, 24'000};
+constexpr std::size_t points = 4;  // sizes from which more follows
+constexpr std::size_t fewest_points = 3;
+constexpr std::int32_t many_ranks = 64;      // fewer say little, and are only taken if these are too dear
 constexpr std::int32_t few_ranks = 128;      // are not looked at roughly
 constexpr std::int32_t distinct_ranks = 64;  // of more, some tell whether two algorithms are the same
 
@@ -70,30 +73,40 @@ private:
 
     std::optional<outcome> from_fewer(const size& all) const {
         std::vector<size> sizes{all};
-        while (sizes.size() < 4 || sizes[sizes.size() - 3].steps > effort_.some) {
+        const auto cheap = [this](const size& s) {
+            return s.steps <= (s.p.ranks > many_ranks ? effort_.some : effort_.dear);
+        };
+        while (sizes.size() <= points || !cheap(sizes[sizes.size() - points])) {
             const auto fewer = with_fewer_ranks(use_, sizes.back().p);
             if (!fewer) break;
             sizes.push_back(size_of(*fewer));
         }
-        const auto three_from = [&](std::size_t first) { return std::span(sizes).subspan(first).first<3>(); };
-        for (std::size_t first = std::max<std::size_t>(sizes.size(), 3) - 3; first > 0; --first) {
-            const bool affordable = std::ranges::max(three_from(first), {}, &size::steps).steps <= effort_.dear;
-            if (affordable && tells(sizes, first)) return extrapolated(three_from(first));
+        const auto from = [&](std::size_t first) {
+            return std::span<const size>(sizes).subspan(first, std::min(points, sizes.size() - first));
+        };
+        const std::size_t smallest = sizes.size() > points ? sizes.size() - points : 1;
+        const bool many = sizes.size() > fewest_points;
+        for (std::size_t first = smallest; many && first > 0; --first) {
+            const bool affordable = std::ranges::max(from(first), {}, &size::steps).steps <= effort_.dear;
+            if (affordable && tells(sizes, from(first))) return extrapolated(from(first));
         }
         if (all.steps <= effort_.dear) return run(asked_);
-        if (sizes.size() < 4) return std::nullopt;
-        return extrapolated(three_from(sizes.size() - 3));
+        if (!many) return std::nullopt;
+        return extrapolated(from(smallest));
     }
 
-    /// Whether messages and bytes of many ranks follow from the three sizes from there on.
-    bool tells(std::span<const size> sizes, std::size_t first) const {
+    /// Whether messages and bytes of many ranks, and of these, follow from some of the sizes.
+    bool tells(std::span<const size> sizes, std::span<const size> some) const {
         const auto many = std::ranges::find_if(sizes, [](const size& s) { return s.some.has_value(); });
-        const auto three = sizes.subspan(first).first<3>();
-        if (many >= sizes.begin() + static_cast<std::ptrdiff_t>(first)) return true;
+        if (many == sizes.end() || many->p.ranks <= some.front().p.ranks) return true;
         const auto follows = [&](auto value, double slack) {
-            const double is = value(*many->some);
-            const double told = along(three, [&](const size& s) { return value(*s.some); }).at(many->p.ranks);
-            return std::abs(told - is) <= std::max(told, is) / 4 + slack;
+            const growth grown = along(some, [&](const size& s) { return value(*s.some); });
+            const auto near = [&](const size& s) {
+                const double is = value(*s.some);
+                const double told = grown.at(s.p.ranks);
+                return std::abs(told - is) <= std::max(told, is) / 4 + slack;
+            };
+            return near(*many) && std::ranges::all_of(some, near);
         };
         const double some_messages = 2 + asked_.segments / 4.;
         const double some_bytes = static_cast<double>(s_.chunk) / 2;
@@ -104,16 +117,21 @@ private:
     }
 
     template <class Value>
-    static growth along(std::span<const size, 3> three, Value value) {
-        return {{static_cast<double>(three[0].p.ranks), static_cast<double>(three[1].p.ranks),
-                 static_cast<double>(three[2].p.ranks)},
-                {value(three[0]), value(three[1]), value(three[2])}};
+    static growth along(std::span<const size> some, Value value) {
+        std::vector<double> ranks;
+        std::vector<double> values;
+        for (const size& s : some) {
+            ranks.push_back(s.p.ranks);
+            values.push_back(value(s));
+        }
+        return {ranks, values};
     }
 
-    outcome extrapolated(std::span<const size, 3> three) const {
-        const std::array<outcome, 3> runs{run(three[0].p), run(three[1].p), run(three[2].p)};
+    outcome extrapolated(std::span<const size> some) const {
+        std::vector<outcome> runs;
+        for (const size& s : some) runs.push_back(run(s.p));
         const auto told = [&](auto value) {
-            return along(three, [&](const size& s) { return value(runs[static_cast<std::size_t>(&s - three.data())]); })
+            return along(some, [&](const size& s) { return value(runs[static_cast<std::size_t>(&s - some.data())]); })
                 .at(asked_.ranks);
         };
         const auto time = [](double ns) {
@@ -129,24 +147,25 @@ private:
         all.wire = last + time(told([&](const outcome& o) { return after_last(o.wire); }));
         all.messages = told([](const outcome& o) { return o.messages; });
         all.partners = told([](const outcome& o) { return o.partners; });
-        // It takes no more time after the last arrival than if all came together, and no less after the first one. With
-        // few ranks it may be over when the last one comes, and not with many.
-        if (last > first_of(asked_) && !use_.arrival_aware) {
-            const time_ns all_together = together(three);
-            all.end = std::clamp(all.end, std::max(last, first_of(asked_) + all_together), last + all_together);
+        // It takes no more time after the last arrival than if all came together, and no less after the first one,
+        // unless it plans for who is late. With few ranks it may be over when the last one comes, and not with many.
+        if (last > first_of(asked_)) {
+            const time_ns all_together = together(some);
+            const time_ns least = use_.arrival_aware ? last : std::max(last, first_of(asked_) + all_together);
+            all.end = std::clamp(all.end, least, last + all_together);
         }
         return all;
     }
 
     /// How long it takes if all arrive together.
-    time_ns together(std::span<const size, 3> three) const {
+    time_ns together(std::span<const size> some) const {
         const auto takes = [&](const size& s) {
             problem p = s.p;
             p.arrivals.clear();
             return static_cast<double>(run(p).end.count());
         };
         const double most = static_cast<double>(longest_time.count());
-        return time_ns(std::llround(std::min(along(three, takes).at(asked_.ranks), most)));
+        return time_ns(std::llround(std::min(along(some, takes).at(asked_.ranks), most)));
     }
 
     outcome run(const problem& p) const {

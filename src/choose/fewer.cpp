@@ -101,18 +101,31 @@ std::optional<problem> with_fewer_ranks(const algorithm& a, const problem& p) {
     return q;
 }
 
-growth::growth(const std::array<double, 3>& ranks, const std::array<double, 3>& values)
-    : ranks_(ranks[0]), value_(values[0]) {
-    const double more = values[0] - values[1];
-    const double before = values[1] - values[2];
-    if (more <= 0 || before <= 0) return;
-    const double log_more = std::log2(ranks[0] / ranks[1]);
-    const double log_before = std::log2(ranks[1] / ranks[2]);
-    const double ranks_more = ranks[0] - ranks[1];
-    const double ranks_before = ranks[1] - ranks[2];
-    const double scale = log_before * ranks_more - log_more * ranks_before;
-    per_rank_ = scale > 0 ? std::clamp((log_before * more - log_more * before) / scale, 0., more / ranks_more) : 0;
-    per_doubling_ = (more - per_rank_ * ranks_more) / log_more;
+growth::growth(std::span<const double> ranks, std::span<const double> values)
+    : ranks_(ranks.front()), value_(values.front()) {
+    // Least squares of value differences to the first point, by logarithm x and ranks y, these in its units.
+    double xx = 0;
+    double xy = 0;
+    double yy = 0;
+    double xv = 0;
+    double yv = 0;
+    for (std::size_t i = 1; i < ranks.size(); ++i) {
+        const double x = std::log2(ranks_ / ranks[i]);
+        const double y = 1 - ranks[i] / ranks_;
+        const double v = value_ - values[i];
+        xx += x * x;
+        xy += x * y;
+        yy += y * y;
+        xv += x * v;
+        yv += y * v;
+    }
+    const double scale = xx * yy - xy * xy;
+    double b = (xv * yy - yv * xy) / scale;
+    double c = (xx * yv - xy * xv) / scale;
+    if (b < 0) c = std::max(0., yv / yy);
+    if (c < 0) b = std::max(0., xv / xx);
+    per_doubling_ = std::max(0., b);
+    per_rank_ = std::max(0., c) / ranks_;
 }
 
 double growth::at(double ranks) const {

@@ -3,8 +3,8 @@
 
 #include "rubato/algorithm.hpp"
 
-#include <array>
 #include <optional>
+#include <span>
 
 namespace rubato {
 
@@ -13,11 +13,11 @@ namespace rubato {
 /// their distribution, in the order of the groups; the root keeps its own.
 std::optional<problem> with_fewer_ranks(const algorithm& a, const problem& p);
 
-/// a + b log2 n + c n through three points, of which the first has the most ranks, b and c not below 0; what does not
-/// grow from each to the next stays as it is with the most.
+/// a + b log2 n + c n, with b and c not below 0, through the first of some points, which has the most ranks, and as
+/// near to the others as can be: what rounds add comes in steps.
 class growth {
 public:
-    growth(const std::array<double, 3>& ranks, const std::array<double, 3>& values);
+    growth(std::span<const double> ranks, std::span<const double> values);
     double at(double ranks) const;
 
 private:

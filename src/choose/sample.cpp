@@ -80,7 +80,8 @@ std::optional<sample> take_sample(const algorithm& a, const problem& p, const se
         result.hash = (result.hash * 0x100000001b3U) ^ hash(one);
         const bool waits = !a.early && !p.arrivals.empty();
         const time_ns begin = waits ? p.arrivals[static_cast<std::size_t>(who[i].value)] : s.first_arrival();
-        result.least = std::max(result.least, begin + least_time(s.network, loads.back()));
+        const time_ns takes = s.inside == nullptr ? least_time(s.network, loads.back()) : time_ns{};
+        result.least = std::max(result.least, begin + takes);
     }
     result.root = loads.front();
     result.others = mean(std::span(loads).subspan(1));

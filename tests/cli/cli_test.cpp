@@ -846,7 +846,7 @@ TEST_F(choose_command, every_segment_size_is_a_row_if_asked_for) {
 }
 
 TEST_F(choose_command, messages_within_hosts_may_cost_less) {
-    const std::string problem = "choose reduce --ranks 8 --bytes 1MiB --model gige --hosts 2 --json";
+    const std::string problem = "choose gather --ranks 8 --bytes 1k --model gige --hosts 2 --json";
     const auto uses_hosts = [](const json& chosen) {
         return chosen.at("picked").get<std::string>().find("two_level") != std::string::npos;
     };
