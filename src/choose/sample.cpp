@@ -8,8 +8,8 @@ namespace rubato {
 namespace {
 
 constexpr std::int32_t most_ranks = 4096;
-constexpr std::int64_t most_rounds = 40'000;  // where rounds of all ranks are planned to make one schedule
-constexpr double long_schedule = 1000;        // in steps; where all ranks have such ones they do the same
+constexpr std::int64_t most_rounds = 300'000;  // where rounds of all ranks are planned to make one schedule
+constexpr double long_schedule = 1000;         // in steps; where all ranks have such ones they do the same
 
 /// The root, some others, and the last to come; each once.
 std::vector<rank> some_ranks(const problem& p) {
@@ -17,7 +17,7 @@ std::vector<rank> some_ranks(const problem& p) {
     const auto add = [&who](std::int32_t r) {
         if (std::ranges::find(who, rank(r)) == who.end()) who.emplace_back(r);
     };
-    for (const std::int32_t part : {2, 4}) add((p.root.value + p.ranks / part) % p.ranks);
+    for (const std::int32_t third : {1, 2}) add((p.root.value + third * p.ranks / 3) % p.ranks);
     if (!p.arrivals.empty() && absolute_imbalance(p.arrivals) > time_ns{})
         add(static_cast<std::int32_t>(std::ranges::max_element(p.arrivals) - p.arrivals.begin()));
     return who;
