@@ -163,6 +163,9 @@ public:
     /// 0's, with the arrivals by which the last such operation was planned; early forms only if all ranks have a
     /// background thread. Without a model, and where chunks differ, it is chosen by size alone.
     void use_model(const model& network);
+    /// With what messages within a host cost, a model of the same kind: only then is it known what algorithms gain that
+    /// make a difference between them, and these take part.
+    void use_model(const model& network, const model& inside);
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;
 

@@ -1,6 +1,7 @@
 #include "rubato/choose.hpp"
 
 #include "parts.hpp"
+#include "rubato/bound.hpp"
 #include "rubato/layout.hpp"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -16,17 +18,19 @@ namespace {
 constexpr std::array<std::int64_t, 5> segment_sizes{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10};
 /// More of them cost steps and gain nothing.
 constexpr std::int64_t most_segments = 256;
-/// The size that tells whether an algorithm is worth trying with others, and how many times as long as the best it may
-/// take.
-constexpr std::int64_t first_size = 16 << 10;
+/// How many times as long as the best a candidate may take, if that is known beforehand.
 constexpr int hopeless = 2;
 /// What candidates must differ by to be told apart, as a share of the time after the last arrival: no model is better.
 /// What it leaves out, such as processors that are shared, costs more the more messages there are.
 constexpr double resolution = 0.05;
+/// What is gained if it ends sooner by less is not worth trying, in the same way.
+constexpr double worthwhile = 0.01;
+/// By how much a rough look may be wrong, likewise.
+constexpr double roughness = 0.2;
 
 /// In how large pieces a segmenting algorithm may cut a chunk.
-std::vector<std::int64_t> sizes_for(const problem& p, std::int64_t chunk) {
-    if (p.segments > 1) return {std::max<std::int64_t>(1, (chunk + p.segments - 1) / p.segments)};
+std::vector<std::int64_t> sizes_for(std::int64_t chunk, std::optional<std::uint32_t> segments) {
+    if (segments) return {std::max<std::int64_t>(1, (chunk + *segments - 1) / *segments)};
     std::vector<std::int64_t> sizes;
     for (const std::int64_t s : segment_sizes)
         if (s < chunk && chunk <= most_segments * s) sizes.push_back(s);
@@ -36,12 +40,13 @@ std::vector<std::int64_t> sizes_for(const problem& p, std::int64_t chunk) {
     return sizes;
 }
 
-candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::int64_t segment, const model& m) {
+candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::int64_t segment, const model& m,
+               std::optional<std::uint32_t> segments) {
     candidate c;
     c.use = &a;
     c.segment = segment;
     problem cut = p;
-    cut.segments = c.segments = segment > 0 && p.segments > 1 ? p.segments : pieces(chunk, segment);
+    cut.segments = c.segments = segment > 0 && segments ? *segments : pieces(chunk, segment);
     c.round_time = round_time_of(a, cut, chunk, m);
     std::string size = segment == 0 ? "" : fmt::format("@{}", format_bytes(segment));
     std::erase(size, ' ');
@@ -49,44 +54,145 @@ candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::in
     return c;
 }
 
-/// With their ends: of each algorithm the candidate that cuts nearest to the usual size, and those that cut otherwise
-/// unless that one is far behind.
-std::vector<candidate> simulated(const problem& p, std::int64_t chunk, const model& m, std::vector<candidate> among) {
-    const auto oddity = [](const candidate& c) {
-        const std::int64_t size = c.segment == 0 ? first_size : c.segment;
-        return static_cast<double>(std::max(size, first_size)) / static_cast<double>(std::min(size, first_size));
-    };
-    std::ranges::stable_sort(among, {}, [&](const candidate& c) { return std::pair(c.use, oddity(c)); });
-    const time_ns begin = p.arrivals.empty() ? time_ns{} : std::ranges::min(p.arrivals);
-    std::vector<candidate> found;
-    time_ns soonest = longest_time;
-    std::map<const algorithm*, time_ns> takes;
-    const auto consider = [&](candidate& c) {
-        if (c.use != nullptr && !find_end(c, p, chunk, m)) return;
-        soonest = std::min(soonest, c.end - begin);
-        takes.try_emplace(c.use, c.end - begin);
-        found.push_back(std::move(c));
-    };
-    std::vector<candidate*> others;
-    const algorithm* before = nullptr;
+/// A candidate whose end was found, and may be only roughly.
+struct tried {
+    candidate c;
+    bool rough;
+};
+
+/// One algorithm with its ways to cut, the coarsest first. It is tried with them one after the other, as long as the
+/// finest could still be worth it.
+class family {
+public:
+    explicit family(std::vector<candidate> ways) : ways_(std::move(ways)) {
+        std::ranges::stable_sort(ways_, {}, &candidate::segments);
+    }
+
+    /// When it ends at the earliest. Finer segments make pipelines fill sooner: what goes beyond the time of all bytes
+    /// on the busiest link may become as much less as there are more segments.
+    std::optional<time_ns> hope() const {
+        if (next_ == ways_.size()) return std::nullopt;
+        const double share =
+            static_cast<double>(ways_[next_ - 1].segments) / static_cast<double>(ways_.back().segments);
+        const time_ns base = std::min(base_, end_);
+        return base + time_ns(std::llround(share * static_cast<double>((end_ - base).count())));
+    }
+    /// Whether it was tried in a way that ends by then and makes no message wait for its receiver.
+    bool reaches(time_ns end) const { return best_ <= end; }
+
+    void try_next(const setting& s, time_ns limit, known_outcomes& known, std::vector<tried>& found) {
+        candidate& c = ways_[next_++];
+        const std::optional<outcome> o = find_end(c, s, limit, look::rough, known);
+        if (!o) {
+            next_ = ways_.size();
+            return;
+        }
+        // Plans for late ranks may be quite different ones with finer segments. For others, if these do not help, still
+        // finer ones do not.
+        const bool plans = c.use->arrival_aware;
+        if (next_ > 1 && c.end >= end_ && !plans) next_ = ways_.size();
+        base_ = plans || s.inside != nullptr ? s.bound : std::max(o->wire, s.bound);
+        end_ = c.end;
+        if (!c.waits) best_ = std::min(best_, end_);
+        found.push_back({std::move(c), o->rough});
+    }
+
+private:
+    std::vector<candidate> ways_;
+    std::size_t next_ = 0;
+    time_ns base_{};
+    time_ns end_{};                // of the last that was tried
+    time_ns best_ = longest_time;  // of those that do not wait
+};
+
+/// Ends that are not told apart from the soonest, and those that are worth trying for.
+struct margins {
+    time_ns near;
+    time_ns better;
+    time_ns unsure;  ///< of those that were looked at roughly, who ends by then may also be the soonest
+};
+
+margins around(time_ns soonest, const setting& s) {
+    // Even if all is over when the last one comes, it takes at least one message to get there.
+    const time_ns works = std::max(soonest - s.last_arrival(), segment_time(s.network, s.chunk));
+    const auto share = [works](double of) { return time_ns(std::llround(of * static_cast<double>(works.count()))); };
+    return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
+}
+
+time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const model* inside) {
+    std::vector<time_ns> arrivals = p.arrivals;
+    arrivals.resize(static_cast<std::size_t>(p.ranks));
+    const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
+    const hockney costs = linear_costs(m);
+    if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
+    // Without latency, which is no work for a link in some models.
+    return earliest_end(p.what, arrivals, p.root, wide ? chunk * p.ranks : chunk, {time_ns{}, costs.beta});
+}
+
+/// Those first that do not plan by arrivals: if nobody is late, others are the same and need not be simulated.
+std::vector<family> families_of(std::vector<candidate> among) {
+    std::ranges::stable_sort(among, {}, [](const candidate& c) { return c.use->arrival_aware; });
+    std::vector<std::pair<const algorithm*, std::vector<candidate>>> groups;
     for (candidate& c : among) {
         const algorithm* use = c.use;
-        if (use != nullptr && use == before)
-            others.push_back(&c);
-        else
-            consider(c);
-        before = use;
+        const auto known = std::ranges::find(groups, use, [](const auto& g) { return g.first; });
+        auto& ways = known != groups.end() ? known->second : groups.emplace_back(use, std::vector<candidate>{}).second;
+        ways.push_back(std::move(c));
     }
-    for (candidate* c : others) {
-        const auto first = takes.find(c->use);
-        if (first != takes.end() && first->second <= hopeless * soonest) consider(*c);
+    std::vector<family> all;
+    for (auto& [use, ways] : groups) all.emplace_back(std::move(ways));
+    return all;
+}
+
+/// With their ends: every algorithm, with finer segments where that may be worth it, and looked at closely where that
+/// may make a difference.
+std::vector<candidate> simulated(const setting& s, std::vector<candidate> among) {
+    std::vector<tried> found;
+    for (const candidate& c : among)
+        if (c.use == nullptr) found.push_back({c, false});
+    std::erase_if(among, [](const candidate& c) { return c.use == nullptr; });
+    std::vector<family> all = families_of(std::move(among));
+    const auto end_of = [](const tried& t) { return t.c.end; };
+    const auto soonest = [&] {
+        return found.empty() ? longest_time : end_of(*std::ranges::min_element(found, {}, end_of));
+    };
+    const time_ns begin = s.first_arrival();
+    known_outcomes known;
+    for (family& f : all) {
+        const time_ns limit = found.empty() ? longest_time : begin + hopeless * (soonest() - begin);
+        f.try_next(s, limit, known, found);
     }
-    return found;
+    while (!found.empty()) {
+        const margins m = around(soonest(), s);
+        family* most_hopeful = nullptr;
+        for (family& f : all) {
+            if (!f.hope() || *f.hope() > (f.reaches(m.near) ? m.better : m.near)) continue;
+            if (most_hopeful == nullptr || *f.hope() < *most_hopeful->hope()) most_hopeful = &f;
+        }
+        if (most_hopeful == nullptr) break;
+        most_hopeful->try_next(s, longest_time, known, found);
+    }
+    for (;;) {
+        const time_ns unsure = around(soonest(), s).unsure;
+        const auto next = std::ranges::find_if(found, [=](const tried& t) { return t.rough && t.c.end <= unsure; });
+        if (next == found.end()) break;
+        (void)find_end(next->c, s, longest_time, look::close, known);
+        next->rough = false;
+    }
+    std::vector<candidate> ends;
+    for (tried& t : found) ends.push_back(std::move(t.c));
+    return ends;
 }
 
 }  // namespace
 
 int candidate::partner_class() const { return ceil_log2(std::max<std::int64_t>(1, std::llround(partners))); }
+
+void check_kinds(const model& network, const model* inside) {
+    if (inside != nullptr && inside->network.index() != network.network.index())
+        throw error("a model of messages within hosts that is of another kind than the network's",
+                    "messages cost the same kind of things", "give two of the same kind, such as hockney:...");
+}
 
 std::uint32_t pieces(std::int64_t chunk, std::int64_t segment) {
     return segment == 0 ? 1 : static_cast<std::uint32_t>(std::max<std::int64_t>(1, (chunk + segment - 1) / segment));
@@ -97,13 +203,15 @@ time_ns round_time_of(const algorithm& a, const problem& p, std::int64_t chunk, 
     return p.round_time > time_ns{} ? p.round_time : cautious_round_time(m, part_offset(chunk, p.segments, 1));
 }
 
-std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early) {
+std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
+                                      std::optional<std::uint32_t> segments) {
+    if (!segments && p.segments > 1) segments = p.segments;
     std::vector<candidate> all;
     for (const algorithm& a : algorithms()) {
         if (a.what != p.what || a.dynamic != nullptr || (a.early && !early)) continue;
         if (a.host_aware && p.hosts.empty()) continue;  // another algorithm, then
-        for (const std::int64_t segment : a.segmented ? sizes_for(p, chunk) : std::vector<std::int64_t>{0}) {
-            candidate c = make(a, p, chunk, segment, m);
+        for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
+            candidate c = make(a, p, chunk, segment, m, segments);
             problem planned = p;
             planned.round_time = c.round_time;
             if (!unmet_need(a, planned)) all.push_back(std::move(c));
@@ -112,16 +220,15 @@ std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, cons
     return all;
 }
 
-std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model& m, std::vector<candidate> among) {
+std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model& m, std::vector<candidate> among,
+                              const model* inside) {
     check(p);
-    std::vector<candidate> found = simulated(p, chunk, m, std::move(among));
+    check_kinds(m, inside);
+    const setting s{p, chunk, m, inside, bound_of(p, chunk, m, inside)};
+    std::vector<candidate> found = simulated(s, std::move(among));
     if (found.empty()) return found;
     std::ranges::stable_sort(found, {}, &candidate::end);
-    const time_ns soonest = found.front().end;
-    const time_ns last = p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals);
-    // Even if all is over when the last one comes, it takes at least one message to get there.
-    const time_ns works = std::max(soonest - last, segment_time(m, chunk));
-    const time_ns near = soonest + time_ns(std::llround(resolution * static_cast<double>(works.count())));
+    const time_ns near = around(found.front().end, s).near;
     const auto end_of_near = std::ranges::find_if(found, [near](const candidate& c) { return c.end > near; });
     const auto chosen = std::ranges::min_element(found.begin(), end_of_near, {}, [](const candidate& c) {
         return std::tuple(c.use != nullptr, c.waits, c.partner_class(), c.messages);

@@ -1,4 +1,5 @@
 #include "parts.hpp"
+#include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 
 #include <algorithm>
@@ -8,7 +9,8 @@ namespace rubato {
 namespace {
 
 /// All of them together take little memory; a program that has more of them has no habits that could be kept.
-constexpr std::size_t most_choices = 1024;
+constexpr std::size_t most_choices = 256;
+constexpr int most_patience = 16;
 
 std::int64_t rounded_size(std::int64_t bytes) {
     const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes)));
@@ -16,14 +18,36 @@ std::int64_t rounded_size(std::int64_t bytes) {
     return bytes >> dropped << dropped;
 }
 
-void round_arrivals(std::vector<time_ns>& arrivals, time_ns quantum) {
+/// From the first one on; nothing if they come together.
+void round_arrivals(std::vector<time_ns>& arrivals, time_ns least) {
     if (arrivals.empty()) return;
     const time_ns earliest = std::ranges::min(arrivals);
+    const auto eighth = static_cast<std::uint64_t>(absolute_imbalance(arrivals).count() / 8);
+    const time_ns quantum = std::max(least, time_ns(static_cast<time_ns::rep>(std::bit_floor(eighth))));
     for (time_ns& t : arrivals) t = std::min((t - earliest + quantum / 2) / quantum * quantum, longest_time);
     if (std::ranges::max(arrivals) == time_ns{}) arrivals.clear();
 }
 
+time_ns spread(const std::vector<time_ns>& arrivals) {
+    return arrivals.empty() ? time_ns{} : absolute_imbalance(arrivals);
+}
+
+/// How far the rank moves that moves most.
+time_ns distance(const std::vector<time_ns>& a, const std::vector<time_ns>& b) {
+    if (a.empty() || b.empty()) return spread(a.empty() ? b : a);
+    time_ns most{};
+    for (std::size_t r = 0; r < a.size(); ++r) most = std::max(most, std::chrono::abs(a[r] - b[r]));
+    return most;
+}
+
+bool share_hosts(const problem& p) { return !p.hosts.empty() && std::ranges::max(p.hosts) + 1 < p.ranks; }
+
 }  // namespace
+
+chooser::chooser(model m, bool early, std::optional<model> inside)
+    : model_(std::move(m)), inside_(std::move(inside)), early_(early) {
+    check_kinds(model_, inside_ ? &*inside_ : nullptr);
+}
 
 const algorithm* chooser::best(problem& p, std::int64_t chunk) {
     problem similar = p;
@@ -31,30 +55,71 @@ const algorithm* chooser::best(problem& p, std::int64_t chunk) {
     round_arrivals(similar.arrivals, std::max(segment_time(model_, size) / 2, time_ns{1}));
     similar.segments = 1;
     similar.round_time = {};
-    key k{static_cast<std::int64_t>(p.what),
-          p.ranks,
-          p.root.value,
-          p.commutative,
-          p.idempotent,
-          size,
-          static_cast<std::int64_t>(p.radix.size()),
-          static_cast<std::int64_t>(p.hosts.size())};
-    k.insert(k.end(), p.radix.begin(), p.radix.end());
-    k.insert(k.end(), p.hosts.begin(), p.hosts.end());
-    for (const time_ns t : similar.arrivals) k.push_back(t.count());
-    auto found = made_.find(k);
-    if (found == made_.end()) {
-        if (made_.size() >= most_choices) made_.clear();
-        const std::vector<candidate> ranked =
-            choose(similar, size, model_, candidates_for(similar, size, model_, early_));
-        const choice made = ranked.empty() ? choice{nullptr, 0} : choice{ranked.front().use, ranked.front().segment};
-        found = made_.emplace(std::move(k), made).first;
+    if (!inside_ || !share_hosts(p)) similar.hosts.clear();
+    key operation{static_cast<std::int64_t>(p.what),
+                  p.ranks,
+                  p.root.value,
+                  p.commutative,
+                  p.idempotent,
+                  size,
+                  static_cast<std::int64_t>(p.radix.size()),
+                  static_cast<std::int64_t>(similar.hosts.size())};
+    operation.insert(operation.end(), p.radix.begin(), p.radix.end());
+    operation.insert(operation.end(), similar.hosts.begin(), similar.hosts.end());
+    const choice& c = kept(operation, similar, size);
+    if (c.use == nullptr) return nullptr;
+    p.segments = pieces(chunk, c.segment);
+    p.round_time = round_time_of(*c.use, p, chunk, model_);
+    return c.use;
+}
+
+/// The habit of the operation, or another one if it is time for that.
+const chooser::choice& chooser::kept(const key& operation, const problem& p, std::int64_t size) {
+    if (habits_.size() >= most_choices) habits_.clear();
+    const auto [at, is_new] = habits_.try_emplace(operation);
+    habit& h = at->second;
+    if (!is_new) {
+        if (h.seen == p.arrivals) return h.chosen;
+        h.seen = p.arrivals;
+        if (distance(h.chosen_by, p.arrivals) <= h.chosen.tail / 4) {
+            h.patience = std::max(1, h.patience / 2);
+            return h.chosen;
+        }
     }
-    const auto& [use, segment] = found->second;
-    if (use == nullptr) return nullptr;
-    p.segments = pieces(chunk, segment);
-    p.round_time = round_time_of(*use, p, chunk, model_);
-    return use;
+    key with_arrivals = operation;
+    for (const time_ns t : p.arrivals) with_arrivals.push_back(t.count());
+    const bool known = made_.contains(with_arrivals);
+    ++h.moves;
+    if (!is_new && !known) {
+        if (h.moves < (differs(h, p.arrivals) ? h.patience / 4 : h.patience)) return h.chosen;
+        h.patience = std::min(2 * h.patience, most_patience);
+    }
+    h.moves = 0;
+    h.seen = h.chosen_by = p.arrivals;
+    h.chosen = chosen(std::move(with_arrivals), p, size);
+    return h.chosen;
+}
+
+/// Whether ranks come in another way than when the choice was made, and not only one for the other.
+bool chooser::differs(const habit& h, const std::vector<time_ns>& arrivals) {
+    const time_ns before = spread(h.chosen_by);
+    const time_ns now = spread(arrivals);
+    return std::max(before, now) >= 2 * std::min(before, now) && std::chrono::abs(now - before) > h.chosen.tail;
+}
+
+const chooser::choice& chooser::chosen(key problem_key, const problem& p, std::int64_t size) {
+    if (const auto found = made_.find(problem_key); found != made_.end()) return found->second;
+    if (made_.size() >= most_choices) made_.clear();
+    ++choices_;
+    const bool late = !p.arrivals.empty();  // else nothing is gained by beginning early
+    const std::vector<candidate> ranked =
+        choose(p, size, model_, candidates_for(p, size, model_, early_ && late), inside_ ? &*inside_ : nullptr);
+    choice made;
+    if (!ranked.empty()) {
+        const time_ns last = late ? std::ranges::max(p.arrivals) : time_ns{};
+        made = {ranked.front().use, ranked.front().segment, ranked.front().end - last};
+    }
+    return made_.emplace(std::move(problem_key), made).first->second;
 }
 
 }  // namespace rubato

@@ -1,16 +1,12 @@
-// A run of many ranks and segments has more steps than one can simulate while a program waits. What more ranks cost is
-// known in form, though: rounds that are added with each doubling, and messages or bytes that double with it. So with
-// T(n) the time of n ranks that arrive together, found by simulation,
-//
-//   T(n 2^h) = T(n) + h d + (2^(h+2) - 2h - 4) e,   d = T(n) - T(n/2),   e = d - (T(n/2) - T(n/4)),
-//
-// which is exact for sums of a constant, log2 n and n. With arrivals, n ranks are simulated, each of which stands for a
-// group of neighbours and comes with the last of them; of what more ranks cost, as large a share shows after the last
-// arrival as it does with n ranks.
+// When a candidate ends. All ranks are simulated where that takes few steps, which the schedules of some ranks tell.
+// Where it takes too many, n, n/2, n/4 and n/8 ranks are: what more ranks cost is known in form, a constant, a part per
+// doubling and a part that doubles with them (class growth). This holds as long as an algorithm stays the same; some
+// become another one with fewer ranks, such as those that take a ring only if there is a segment for each rank. So n is
+// small, but not so small that the messages and bytes of some ranks would not follow from it in the same way.
+#include "fewer.hpp"
 #include "parts.hpp"
-
-#include "rubato/arrival.hpp"
 #include "rubato/simulate.hpp"
+#include "sample.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,140 +14,232 @@
 namespace rubato {
 namespace {
 
-constexpr std::int32_t most_ranks = 1024;   // of which schedules are made
-constexpr std::int32_t fewest_ranks = 16;   // fewer say little about many
-constexpr std::size_t most_steps = 40'000;  // some ten milliseconds
+/// How many steps may be simulated.
+struct effort {
+    std::size_t all;   ///< if these are all ranks
+    std::size_t some;  ///< with fewer ranks
+    std::size_t dear;  ///< if fewer do not tell
+};
+constexpr effort close_effort{40'000, 12'000, 120'000};
+constexpr effort rough_effort{16'000, 4'000, 24'000};
+constexpr std::size_t points = 4;  // sizes from which more follows
+constexpr std::size_t fewest_points = 3;
+constexpr std::int32_t many_ranks = 64;      // fewer say little, and are only taken if these are too dear
+constexpr std::int32_t few_ranks = 128;      // are not looked at roughly
+constexpr std::int32_t distinct_ranks = 64;  // of more, some tell whether two algorithms are the same
 
-/// What it takes to make and simulate the schedules of all ranks, in steps, or some number above the most. Algorithms
-/// that plan in rounds send, receive and combine each segment about once per rank; where they are asked for one rank at
-/// a time, each time all rounds are planned, which is some ten times cheaper than steps.
-std::size_t estimated_steps(const algorithm& a, const problem& p) {
-    const auto ranks = static_cast<std::size_t>(p.ranks);
-    if (a.has(need::round_time)) {
-        const std::size_t together = ranks * p.segments * 3;
-        return a.build == nullptr ? together : together + together * ranks / 10;
-    }
-    constexpr std::int32_t tried = 4;
-    std::size_t steps = 0;
-    for (std::int32_t i = 0; i < tried && steps * ranks / tried <= most_steps; ++i)
-        steps += build_one(a, p, rank((p.root.value + i * p.ranks / tried) % p.ranks)).steps.size();
-    return steps * ranks / tried;
-}
+time_ns first_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::min(p.arrivals); }
+time_ns last_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals); }
 
-/// The same with `ranks` ranks. A late neighbour of the root does not make it late, but is late in the next group.
-problem with_ranks(const problem& p, std::int32_t ranks) {
-    problem q = p;
-    q.ranks = ranks;
-    q.hosts.clear();
-    const auto group = [&](std::int32_t r) { return static_cast<std::int32_t>(std::int64_t{r} * ranks / p.ranks); };
-    q.root = rank(group(p.root.value));
-    q.arrivals.assign(static_cast<std::size_t>(p.arrivals.empty() ? 0 : ranks), time_ns::min());
-    for (std::int32_t r = 0; r < p.ranks && !p.arrivals.empty(); ++r) {
-        const bool beside_root = group(r) == q.root.value && r != p.root.value && traits(p.what).rooted;
-        const std::int32_t in = beside_root ? (group(r) + 1) % ranks : group(r);
-        time_ns& latest = q.arrivals[static_cast<std::size_t>(in)];
-        latest = std::max(latest, p.arrivals[static_cast<std::size_t>(r)]);
-    }
-    return q;
-}
-
-std::int32_t half(const algorithm& a, std::int32_t ranks) {
-    const std::int32_t n = (ranks + 1) / 2;
-    return a.has(need::even_ranks) ? n + n % 2 : n;
-}
+/// The problem with some number of ranks, and what is known of it before it is simulated.
+struct size {
+    problem p;
+    std::optional<sample> some;
+    std::size_t steps;
+};
 
 class simulator {
 public:
-    simulator(const candidate& c, std::int64_t chunk, const model& m) : use_(*c.use), chunk_(chunk), model_(m) {}
+    simulator(const candidate& c, const setting& s, look how)
+        : use_(*c.use),
+          s_(s),
+          rough_(how == look::rough && s.asked.ranks > few_ranks),
+          effort_(rough_ ? rough_effort : close_effort),
+          asked_(s.asked) {
+        asked_.segments = c.segments;
+        asked_.round_time = c.round_time;
+    }
 
-    time_ns end(const problem& p) {
-        const std::vector<schedule> all = build_all(use_, p);
-        const layout sizes = layout::uniform(chunk_);
-        count(all, sizes);
-        std::vector<time_ns> arrivals = p.arrivals;
-        arrivals.resize(static_cast<std::size_t>(p.ranks));
-        return std::ranges::max(simulate(model_, all, std::span(&sizes, 1), arrivals, {false, use_.early}).exits);
-    }
-    time_ns balanced(problem p) {
-        p.arrivals.clear();
-        return end(p);
-    }
-    /// What was counted in the last run.
-    void tell(candidate& c) const {
-        c.messages = messages_;
-        c.partners = partners_;
-        c.waits = waits_;
+    /// Nothing if it ends after the limit, and that is known without a simulation, or if that would take too long.
+    std::optional<outcome> find(time_ns limit, known_outcomes& known) const {
+        const auto ranks = static_cast<std::size_t>(asked_.ranks);
+        if (5 * ranks * ranks * asked_.segments <= effort_.all) return run(asked_);  // no algorithm takes more
+        const size all = size_of(asked_);
+        if (!all.some) return from_fewer(all);
+        if (all.some->least > limit) return std::nullopt;
+        const std::size_t key = all.some->hash + (rough_ ? 1 : 0);
+        const bool alike = asked_.ranks > distinct_ranks && first_of(asked_) == last_of(asked_);
+        if (const auto same = known.find(key); alike && same != known.end()) return same->second;
+        const std::optional<outcome> o = all.steps <= effort_.all ? run(asked_) : from_fewer(all);
+        if (o && alike) known.emplace(key, *o);
+        return o;
     }
 
 private:
-    void count(const std::vector<schedule>& all, const layout& sizes) {
-        const auto* network = std::get_if<loggp>(&model_.network);
-        const std::int64_t rendezvous = network != nullptr ? network->rendezvous : loggp{}.rendezvous;
-        std::size_t messages = 0;
-        std::size_t partners = 0;
-        waits_ = false;
-        std::vector<std::int32_t> peers;
-        for (const schedule& s : all) {
-            peers.clear();
-            for (const step& t : s.steps) {
-                if (!t.is_message()) continue;
-                peers.push_back(t.peer);
-                waits_ = waits_ || sizes.length(s, t) >= rendezvous;
-            }
-            messages += peers.size();
-            std::ranges::sort(peers);
-            partners += static_cast<std::size_t>(std::unique(peers.begin(), peers.end()) - peers.begin());
+    size size_of(const problem& p) const {
+        const std::optional<sample> some = take_sample(use_, p, s_);
+        return {p, some, estimated_steps(use_, p, some)};
+    }
+
+    std::optional<outcome> from_fewer(const size& all) const {
+        std::vector<size> sizes{all};
+        const auto cheap = [this](const size& s) {
+            return s.steps <= (s.p.ranks > many_ranks ? effort_.some : effort_.dear);
+        };
+        while (sizes.size() <= points || !cheap(sizes[sizes.size() - points])) {
+            const auto fewer = with_fewer_ranks(use_, sizes.back().p);
+            if (!fewer) break;
+            sizes.push_back(size_of(*fewer));
         }
-        messages_ = static_cast<double>(messages) / static_cast<double>(all.size());
-        partners_ = static_cast<double>(partners) / static_cast<double>(all.size());
+        const auto from = [&](std::size_t first) {
+            return std::span<const size>(sizes).subspan(first, std::min(points, sizes.size() - first));
+        };
+        const std::size_t smallest = sizes.size() > points ? sizes.size() - points : 1;
+        const bool many = sizes.size() > fewest_points;
+        for (std::size_t first = smallest; many && first > 0; --first) {
+            const bool affordable = std::ranges::max(from(first), {}, &size::steps).steps <= effort_.dear;
+            if (affordable && tells(sizes, from(first))) return extrapolated(from(first));
+        }
+        if (all.steps <= effort_.dear) return run(asked_);
+        if (!many) return std::nullopt;
+        return extrapolated(from(smallest));
+    }
+
+    /// Whether messages and bytes of many ranks, and of these, follow from some of the sizes.
+    bool tells(std::span<const size> sizes, std::span<const size> some) const {
+        const auto many = std::ranges::find_if(sizes, [](const size& s) { return s.some.has_value(); });
+        if (many == sizes.end() || many->p.ranks <= some.front().p.ranks) return true;
+        const auto follows = [&](auto value, double slack) {
+            const growth grown = along(some, [&](const size& s) { return value(*s.some); });
+            const auto near = [&](const size& s) {
+                const double is = value(*s.some);
+                const double told = grown.at(s.p.ranks);
+                return std::abs(told - is) <= std::max(told, is) / 4 + slack;
+            };
+            return near(*many) && std::ranges::all_of(some, near);
+        };
+        const double some_messages = 2 + asked_.segments / 4.;
+        const double some_bytes = static_cast<double>(s_.chunk) / 2;
+        return follows([](const sample& s) { return s.root.messages; }, some_messages) &&
+               follows([](const sample& s) { return s.others.messages; }, some_messages) &&
+               follows([](const sample& s) { return s.root.sent + s.root.received; }, some_bytes) &&
+               follows([](const sample& s) { return s.others.sent + s.others.received; }, some_bytes);
+    }
+
+    template <class Value>
+    static growth along(std::span<const size> some, Value value) {
+        std::vector<double> ranks;
+        std::vector<double> values;
+        for (const size& s : some) {
+            ranks.push_back(s.p.ranks);
+            values.push_back(value(s));
+        }
+        return {ranks, values};
+    }
+
+    outcome extrapolated(std::span<const size> some) const {
+        std::vector<outcome> runs;
+        for (const size& s : some) runs.push_back(run(s.p));
+        const auto told = [&](auto value) {
+            return along(some, [&](const size& s) { return value(runs[static_cast<std::size_t>(&s - some.data())]); })
+                .at(asked_.ranks);
+        };
+        const auto time = [](double ns) {
+            return time_ns(std::llround(std::min(ns, static_cast<double>(longest_time.count()))));
+        };
+        // The last arrival is the same with fewer ranks.
+        const time_ns last = last_of(asked_);
+        const auto after_last = [last](time_ns t) { return static_cast<double>((t - last).count()); };
+        outcome all = runs[0];
+        all.extrapolated = true;
+        all.rough = rough_;
+        all.end = last + time(told([&](const outcome& o) { return after_last(o.end); }));
+        all.wire = last + time(told([&](const outcome& o) { return after_last(o.wire); }));
+        all.messages = told([](const outcome& o) { return o.messages; });
+        all.partners = told([](const outcome& o) { return o.partners; });
+        // It takes no more time after the last arrival than if all came together, and no less after the first one,
+        // unless it plans for who is late. With few ranks it may be over when the last one comes, and not with many.
+        if (last > first_of(asked_)) {
+            const time_ns all_together = together(some);
+            const time_ns least = use_.arrival_aware ? last : std::max(last, first_of(asked_) + all_together);
+            all.end = std::clamp(all.end, least, last + all_together);
+        }
+        return all;
+    }
+
+    /// How long it takes if all arrive together.
+    time_ns together(std::span<const size> some) const {
+        const auto takes = [&](const size& s) {
+            problem p = s.p;
+            p.arrivals.clear();
+            return static_cast<double>(run(p).end.count());
+        };
+        const double most = static_cast<double>(longest_time.count());
+        return time_ns(std::llround(std::min(along(some, takes).at(asked_.ranks), most)));
+    }
+
+    outcome run(const problem& p) const {
+        const std::vector<schedule> all = build_all(use_, p);
+        const layout sizes = layout::uniform(s_.chunk);
+        std::vector<time_ns> arrivals = p.arrivals;
+        arrivals.resize(static_cast<std::size_t>(p.ranks));
+        outcome o = counted(all, sizes, arrivals);
+        simulation_options how{false, use_.early};
+        if (s_.inside != nullptr) {
+            how.hosts = p.hosts;
+            how.inside = p.hosts.empty() ? nullptr : s_.inside;
+        }
+        o.end = std::ranges::max(simulate(s_.network, all, std::span(&sizes, 1), arrivals, how).exits);
+        return o;
+    }
+
+    outcome counted(const std::vector<schedule>& all, const layout& sizes, std::span<const time_ns> arrivals) const {
+        const auto* network = std::get_if<loggp>(&s_.network.network);
+        const std::int64_t rendezvous = network != nullptr ? network->rendezvous : loggp{}.rendezvous;
+        const double per_byte = linear_costs(s_.network).beta;
+        const time_ns first = std::ranges::min(arrivals);
+        const auto ranks = static_cast<double>(all.size());
+        outcome o;
+        o.wire = first;
+        std::vector<std::size_t> partner_of(all.size(), all.size());
+        for (std::size_t r = 0; r < all.size(); ++r) {
+            std::int64_t sent = 0;
+            std::int64_t received = 0;
+            for (const step& t : all[r].steps) {
+                if (!t.is_message()) continue;
+                const std::int64_t bytes = sizes.length(all[r], t);
+                (t.kind == step_kind::send ? sent : received) += bytes;
+                o.waits = o.waits || bytes >= rendezvous;
+                o.messages += 1;
+                std::size_t& known = partner_of[static_cast<std::size_t>(t.peer)];
+                if (known != r) o.partners += 1;
+                known = r;
+            }
+            const auto busy = [per_byte](std::int64_t bytes) {
+                return time_ns(static_cast<time_ns::rep>(per_byte * static_cast<double>(bytes)));
+            };
+            o.wire = std::max({o.wire, (use_.early ? first : arrivals[r]) + busy(sent), first + busy(received)});
+        }
+        o.messages /= ranks;
+        o.partners /= ranks;
+        return o;
     }
 
     const algorithm& use_;
-    std::int64_t chunk_;
-    const model& model_;
-    double messages_ = 0;
-    double partners_ = 0;
-    bool waits_ = false;
+    const setting& s_;
+    bool rough_;
+    const effort& effort_;
+    problem asked_;
 };
-
-time_ns extrapolated_end(simulator& s, const algorithm& a, const problem& p, int doublings) {
-    const std::int32_t n2 = half(a, p.ranks);
-    const time_ns whole = s.balanced(p);
-    const time_ns halved = s.balanced(with_ranks(p, n2));
-    const time_ns quartered = s.balanced(with_ranks(p, half(a, n2)));
-    const double d = std::max(0., static_cast<double>((whole - halved).count()));
-    const double e = std::max(0., d - static_cast<double>((halved - quartered).count()));
-    const double more = doublings * d + (std::ldexp(1, doublings + 2) - 2 * doublings - 4) * e;
-
-    const time_ns end = s.end(p);
-    const time_ns tail = end - (p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals));
-    const double shows =
-        whole > time_ns{} ? std::clamp(static_cast<double>(tail.count()) / static_cast<double>(whole.count()), 0., 1.)
-                          : 1.;
-    return end + time_ns(std::llround(std::min(more * shows, static_cast<double>(longest_time.count()))));
-}
 
 }  // namespace
 
-bool find_end(candidate& c, const problem& p, std::int64_t chunk, const model& m) {
-    problem q = p;
-    q.segments = c.segments;
-    q.round_time = c.round_time;
-    const algorithm& a = *c.use;
+time_ns setting::first_arrival() const { return first_of(asked); }
+time_ns setting::last_arrival() const { return last_of(asked); }
+
+std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known) {
     try {
-        int halvings = 0;
-        while (q.ranks > most_ranks || (q.ranks > fewest_ranks && estimated_steps(a, q) > most_steps)) {
-            q = with_ranks(q, half(a, q.ranks));
-            ++halvings;
-        }
-        simulator s(c, chunk, m);
-        c.extrapolated = halvings > 0;
-        c.end = halvings > 0 ? extrapolated_end(s, a, q, halvings) : s.end(q);
-        s.tell(c);
+        const std::optional<outcome> o = simulator(c, s, how).find(limit, known);
+        if (!o) return std::nullopt;
+        c.end = o->end;
+        c.messages = o->messages;
+        c.partners = o->partners;
+        c.waits = o->waits;
+        c.extrapolated = o->extrapolated;
+        return o;
     } catch (const error&) {
-        return false;
+        return std::nullopt;
     }
-    return true;
 }
 
 }  // namespace rubato

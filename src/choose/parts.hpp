@@ -3,11 +3,43 @@
 
 #include "rubato/choose.hpp"
 
+#include <optional>
+
 namespace rubato {
 
-/// Sets end, messages and extrapolated. False if it cannot be built or simulated.
-bool find_end(candidate& c, const problem& p, std::int64_t chunk, const model& m);
+/// What candidates are simulated on. Without `inside` all messages cost the same.
+struct setting {
+    const problem& asked;
+    std::int64_t chunk;
+    const model& network;
+    const model* inside;
+    time_ns bound;  ///< nobody can end sooner
 
+    time_ns first_arrival() const;
+    time_ns last_arrival() const;
+};
+
+/// What one simulation tells.
+struct outcome {
+    time_ns end{};
+    time_ns wire{};  ///< when the busiest link has carried all bytes
+    double messages = 0;
+    double partners = 0;
+    bool waits = false;
+    bool extrapolated = false;
+    bool rough = false;  ///< a closer look may tell something else
+};
+/// Of a problem, by what some of its ranks' schedules are: many algorithms are the same ones if nobody is late.
+using known_outcomes = std::map<std::size_t, outcome>;
+
+enum class look : std::uint8_t { rough, close };
+
+/// Sets all that a simulation tells of a candidate, and returns it. Nothing if it cannot be built or simulated, or is
+/// known to end after `limit`.
+std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known);
+
+/// Throws unless both models are of one kind; none inside suits any.
+void check_kinds(const model& network, const model* inside);
 /// How many segments of that size a chunk has; 0: it is not cut.
 std::uint32_t pieces(std::int64_t chunk, std::int64_t segment);
 /// The problem's, or what suits its segments; nothing for an algorithm that does not plan by it.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 namespace rubato::cli {
 namespace {
@@ -19,6 +20,7 @@ struct options {
     problem_options problem{};
     std::string bytes{};
     std::string model_text = "curie";
+    std::string inside_text{};
     std::vector<std::string> measured{};
     bool early = false;
     bool all = false;
@@ -38,11 +40,20 @@ decision decide(const options& o) {
     d.asked = o.problem.make(parse_collective(o.what));
     d.asked.arrivals = parse_arrivals(o.problem.arrivals, d.asked.ranks);
     const model network = parse_model(o.model_text);
+    std::optional<model> inside;
+    if (!o.inside_text.empty()) {
+        if (d.asked.hosts.empty())
+            throw error("--model-inside without --hosts", "each rank has a host of its own",
+                        "say which ranks share one");
+        inside = parse_model(o.inside_text);
+    }
+    std::optional<std::uint32_t> segments;
+    if (o.problem.segments > 0) segments = d.asked.segments;
     const std::int64_t bytes = size_of(o.bytes, d.asked.what);
     const std::int64_t chunk = chunk_of(bytes, d.asked);
-    std::vector<candidate> among = candidates_for(d.asked, chunk, network, o.early);
+    std::vector<candidate> among = candidates_for(d.asked, chunk, network, o.early, segments);
     for (candidate& c : measured_natives(o.measured, d.asked, bytes)) among.push_back(std::move(c));
-    d.ranked = choose(d.asked, chunk, network, std::move(among));
+    d.ranked = choose(d.asked, chunk, network, std::move(among), inside ? &*inside : nullptr);
     if (d.ranked.empty())
         throw error(fmt::format("nothing to choose for {}", o.what), "no algorithm can solve this problem",
                     "'rubato sim' tells why each of them cannot");
@@ -140,6 +151,9 @@ void add_choose(CLI::App& command, int&) {
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
     app->add_option("--model", o->model_text, "cost model, as of 'rubato sim'; curie unless given")->type_name("MODEL");
+    app->add_option("--model-inside", o->inside_text,
+                    "cost model of messages within a host, of the same kind; the same as --model unless given")
+        ->type_name("MODEL");
     app->add_flag("--early", o->early, "also early forms, which begin before their rank arrives");
     app->add_option("--measured", o->measured,
                     "files of 'rubato bench': what was measured of the MPI library's own algorithms takes part")
@@ -147,15 +161,17 @@ void add_choose(CLI::App& command, int&) {
     app->add_flag("--all", o->all, "every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
     app->footer(
-        "Every algorithm that can solve the problem is simulated, segmenting ones in pieces of 4 KiB to 64 KiB (or in\n"
-        "--segments pieces); those far behind are not tried with other sizes. Of those that end within 5 % of the\n"
+        "Every algorithm that can solve the problem is simulated, segmenting ones in pieces of 64 KiB down to 4 KiB "
+        "(or\n"
+        "in --segments pieces), as long as smaller ones may be worth it. Of those that end within 5 % of the\n"
         "first, counted from the last arrival on, the one is chosen that depends least on what the model leaves out:\n"
         "without messages that wait for their receiver, with few partners per rank, with few messages.\n"
         "Where there are too many ranks or steps to simulate, what more ranks cost is found with fewer.\n"
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
         "what nobody can beat who sends one message at a time (docs/measuring.md). /Best: of the first to end.\n"
-        "--measured: native algorithms with the same ranks and root, arrivals that differ by at most a tenth of their\n"
-        "spread, and the same size, or sizes around it, between which times are interpolated.\n"
+        "--measured: the median of all calls of native algorithms with the same ranks and root, arrivals that differ "
+        "by\n"
+        "at most a tenth of their spread, and the same size, or sizes around it, between which it is interpolated.\n"
         "Whether such choices are good, 'rubato report FILES --model MODEL' tells.\n"
         "Examples:\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"

@@ -28,17 +28,19 @@ bool fits(const report::measured_case& c, const problem& p) {
     }
 }
 
-/// Run times in nanoseconds by size, of one contestant.
-using times = std::map<std::int64_t, double>;
+/// Run times in nanoseconds of all calls by size, of one contestant.
+using times = std::map<std::int64_t, std::vector<double>>;
 
 std::optional<double> at(const times& measured, std::int64_t bytes) {
     const auto above = measured.lower_bound(bytes);
     if (above == measured.end()) return std::nullopt;
-    if (above->first == bytes) return above->second;
+    const double time_above = median(above->second);
+    if (above->first == bytes) return time_above;
     if (above == measured.begin()) return std::nullopt;
     const auto below = std::prev(above);
+    const double time_below = median(below->second);
     const double share = static_cast<double>(bytes - below->first) / static_cast<double>(above->first - below->first);
-    return below->second + share * (above->second - below->second);
+    return time_below + share * (time_above - time_below);
 }
 
 }  // namespace
@@ -51,9 +53,7 @@ std::vector<candidate> measured_natives(const std::vector<std::string>& files, c
         if (!fits(c, p)) continue;
         for (const report::entry& e : c.entries) {
             if (!e.native() || !e.measured()) continue;
-            std::vector<double> runs;
-            for (const report::call& k : e.calls) runs.push_back(k.run_time);
-            natives[e.name][c.bytes] = median(runs);
+            for (const report::call& k : e.calls) natives[e.name][c.bytes].push_back(k.run_time);
         }
     }
     std::vector<candidate> found;

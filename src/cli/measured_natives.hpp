@@ -8,8 +8,9 @@
 
 namespace rubato::cli {
 
-/// Those of the problem's collective, ranks, root and (nearly) arrivals, with the median of what was measured for
-/// `bytes`, or interpolated between the sizes around it. Throws if a file cannot be read.
+/// Those of the problem's collective, ranks, root and (nearly) arrivals, with the median of all calls that were
+/// measured for `bytes`, in whatever conditions, or interpolated between the sizes around it. Throws if a file cannot
+/// be read.
 std::vector<candidate> measured_natives(const std::vector<std::string>& files, const problem& p, std::int64_t bytes);
 
 }  // namespace rubato::cli

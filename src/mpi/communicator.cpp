@@ -113,17 +113,16 @@ public:
         mpi::synchronise(comm_.get(), tags_.beside(1), clock_);
     }
 
-    void use_model(const model& network) {
+    void use_model(const model& network, const model* inside) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
-        std::string text = to_string(network);
-        std::int64_t length = static_cast<std::int64_t>(text.size());
-        check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        text.resize(static_cast<std::size_t>(length));
-        check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+        const std::string text = agreed_text(to_string(network));
+        const std::string inside_text = agreed_text(inside != nullptr ? to_string(*inside) : "");
         int early = wants_background_ && may_use_background(false) ? 1 : 0;
         check(MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
-        chooser_.emplace(parse_model(text), early != 0);
+        std::optional<model> within;
+        if (!inside_text.empty()) within = parse_model(inside_text);
+        chooser_.emplace(parse_model(text), early != 0, std::move(within));
     }
     const algorithm* last_used() {
         const std::lock_guard lock(mutex_);
@@ -222,6 +221,15 @@ private:
                         "give 1 or more");
     }
 
+    /// Rank 0's.
+    std::string agreed_text(std::string text) {
+        std::int64_t length = static_cast<std::int64_t>(text.size());
+        check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        text.resize(static_cast<std::size_t>(length));
+        check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+        return text;
+    }
+
     void arrive(const selection& how, const call& c, const void* site) {
         if (under_way_) throw_under_way();
         arrival_ = clock_.now();
@@ -275,11 +283,13 @@ private:
         problem p = what.what;
         const auto last = planned_by_.find(what.kind());
         if (p.arrivals.empty() && last != planned_by_.end()) p.arrivals = last->second;
+        if (chooser_->knows_hosts()) p.hosts = hosts_;
         const algorithm* best = chooser_->best(p, what.bytes);
         if (best == nullptr) return;
         what.use = best;
         what.what.segments = p.segments;
         what.what.round_time = p.round_time;
+        what.what.hosts = best->host_aware ? hosts_ : std::vector<std::int32_t>{};
         what.observed = true;
     }
 
@@ -349,7 +359,8 @@ std::vector<time_ns> communicator::planned_by() const { return state_->planned_b
 void communicator::record_steps() { state_->record_steps(); }
 std::vector<recorded_step> communicator::recorded_steps() const { return state_->recorded_steps(); }
 void communicator::synchronise() { state_->synchronise(); }
-void communicator::use_model(const model& network) { state_->use_model(network); }
+void communicator::use_model(const model& network) { state_->use_model(network, nullptr); }
+void communicator::use_model(const model& network, const model& inside) { state_->use_model(network, &inside); }
 const algorithm* communicator::last_used() const { return state_->last_used(); }
 void communicator::expect(const outline& what) { state_->expect(what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }

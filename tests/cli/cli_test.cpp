@@ -841,6 +841,19 @@ TEST_F(choose_command, every_segment_size_is_a_row_if_asked_for) {
     EXPECT_GT(lines(good(problem + " --all")), lines(good(problem)));
     const json fixed = good_json(problem + " --segments 10 --json");
     for (const json& c : fixed.at("candidates")) EXPECT_EQ(c.at("segments"), c.at("segment_bytes") == 0 ? 1 : 10) << c;
+    const json whole = good_json(problem + " --segments 1 --json");
+    for (const json& c : whole.at("candidates")) EXPECT_EQ(c.at("segments"), 1) << c;
+}
+
+TEST_F(choose_command, messages_within_hosts_may_cost_less) {
+    const std::string problem = "choose gather --ranks 8 --bytes 1k --model gige --hosts 2 --json";
+    const auto uses_hosts = [](const json& chosen) {
+        return chosen.at("picked").get<std::string>().find("two_level") != std::string::npos;
+    };
+    EXPECT_FALSE(uses_hosts(good_json(problem)));
+    EXPECT_TRUE(uses_hosts(good_json(problem + " --model-inside loggp:L=1us,o=1us,g=1us,G=0.1ns")));
+    bad("choose reduce --ranks 8 --bytes 1MiB --model-inside curie", "say which ranks share one");
+    bad(problem + " --model-inside curie", "of another kind");
 }
 
 TEST_F(choose_command, errors) {
@@ -910,6 +923,27 @@ TEST_F(report_command, what_was_measured_of_native_ones_takes_part_in_a_choice) 
         EXPECT_NE(good_json(fmt::format("choose bcast --ranks 2 {} --json --measured {}", other, file())).at("picked"),
                   "native");
     bad("choose bcast --ranks 2 --bytes 4096 --measured " + path("missing.jsonl"), "No such file");
+}
+
+TEST_F(report_command, all_that_was_measured_of_native_ones_counts) {
+    write("more.jsonl",
+          R"({"kind":"run","hosts":["a","b"],"started":"2024-05-02"}
+{"kind":"case","number":1,"collective":"bcast","bytes":4096,"pattern":"balanced","datatype":"double"}
+{"kind":"contestant","in_case":1,"name":"native"}
+)");
+    std::ofstream out(path("more.jsonl"), std::ios::app);
+    for (int i = 0; i < 14; ++i)
+        out << fmt::format(
+            R"({{"kind":"sample","in_case":1,"name":"native","repetition":{},"arrivals":[0,0],"exits":[100,2]}})"
+            "\n",
+            i);
+    out.close();
+    for (const std::string& files : {file() + " " + path("more.jsonl"), path("more.jsonl") + " " + file()}) {
+        const json first =
+            good_json("choose bcast --ranks 2 --bytes 4096 --json --measured " + files).at("candidates")[0];
+        EXPECT_EQ(first.at("name"), "native");
+        EXPECT_EQ(first.at("run_time_ns"), 100);
+    }
 }
 
 TEST_F(report_command, writes_files) {

@@ -83,6 +83,10 @@ void check_given() {
     problem q = p;
     if (used(ours) != with_early.best(p, 80000)->id && used(ours) != without.best(q, 80000)->id)
         fail("a communicator chooses something else than the library");
+
+    // All ranks share a host here.
+    ours.use_model(parse_model(slow), parse_model("loggp:L=1us,o=1us,g=1us,G=0.1ns,combine=0.1ns"));
+    call_all(ours, {}, 1000);
 }
 
 /// A rank that is always late makes ranks choose another reduction, though the one before makes no use of arrivals.
@@ -94,7 +98,8 @@ void check_predicted() {
     std::vector<double> in(4000, 1.0);
     std::vector<double> out(in.size());
     std::set<std::string_view> chosen;
-    for (int i = 1; i <= 40 && chosen.size() < 2; ++i) {
+    const int most_calls = ranks > 3 ? 40 : 6;  // few ranks have nothing to choose
+    for (int i = 1; i <= most_calls && chosen.size() < 2; ++i) {
         if (me == ranks - 1) std::this_thread::sleep_for(i * 5ms);
         ours.reduce({}, in.data(), out.data(), 4000, MPI_DOUBLE, MPI_SUM, 0);
         if (me == 0 && out.front() != ranks) fail("a reduction is wrong");

@@ -3,9 +3,11 @@
 #include "rubato/arrival.hpp"
 #include "rubato/simulate.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rubato {
 namespace {
@@ -56,6 +58,9 @@ TEST(choose, cuts_in_as_many_segments_as_are_asked_for) {
         for (const candidate& c : candidates_for(p, 100, slow_network(), false))
             EXPECT_EQ(c.segments, c.use->segmented ? segments : 1) << c.name;
     }
+    p.segments = 1;
+    for (const candidate& c : candidates_for(p, 100 * kib, slow_network(), false, 1))
+        EXPECT_EQ(c.segments, 1U) << c.name;
 }
 
 TEST(choose, ends_are_those_of_the_simulation) {
@@ -110,23 +115,73 @@ TEST(choose, somebody_elses_time_is_believed) {
     }
 }
 
+struct many {
+    const char* id;
+    std::int32_t ranks;
+    std::uint32_t segments;
+    const char* arrivals = "balanced";
+};
+
+candidate candidate_of(const many& m, std::int64_t chunk) {
+    candidate c;
+    c.use = &find_algorithm(m.id);
+    c.segments = m.segments;
+    if (c.use->uses_round_time()) c.round_time = cautious_round_time(slow_network(), chunk / m.segments);
+    return c;
+}
+
+double relative_error(time_ns is, time_ns should_be) {
+    return std::abs(static_cast<double>(is.count()) / static_cast<double>(should_be.count()) - 1);
+}
+
 // What more ranks cost is found with fewer; here it can still be compared with all.
 TEST(choose, ends_of_many_ranks_are_extrapolated) {
-    const std::int32_t ranks = 3000;
-    for (const char* id : {"bcast/binomial", "bcast/chain", "bcast/linear", "bcast/binary", "reduce/binomial",
-                           "allreduce/recursive_doubling", "scatter/binomial", "gather/linear"})
-        for (const char* arrivals : {"balanced", "single:rank=2999,delay=3s"}) {
-            const algorithm& a = find_algorithm(id);
-            const problem p = problem_of(a.what, ranks, arrivals);
-            candidate c;
-            c.use = &a;
-            c.segments = a.segmented ? 3 : 1;
-            const std::vector<candidate> found = choose(p, kib, slow_network(), {c});
-            ASSERT_EQ(found.size(), 1U);
-            EXPECT_TRUE(found.front().extrapolated) << id;
-            const auto want = static_cast<double>(simulated_end(c, p, kib).count());
-            EXPECT_NEAR(static_cast<double>(found.front().end.count()), want, 0.05 * want) << id << ' ' << arrivals;
-        }
+    for (const many& m : {many{"bcast/chain", 700, 32}, many{"bcast/two_tree", 700, 32, "single:rank=699,delay=1s"},
+                          many{"allreduce/recursive_doubling", 2048, 1}, many{"allgather/ring", 160, 1},
+                          many{"reduce/clairvoyant_plus", 450, 32, "single:rank=3,delay=20ms"},
+                          many{"alltoall/pairwise", 160, 1, "uniform:max=2ms,seed=1"}}) {
+        const std::int64_t chunk = m.segments * kib;
+        const candidate c = candidate_of(m, chunk);
+        const problem p = problem_of(c.use->what, m.ranks, m.arrivals);
+        const std::vector<candidate> found = choose(p, chunk, slow_network(), {c});
+        ASSERT_EQ(found.size(), 1U) << m.id;
+        EXPECT_TRUE(found.front().extrapolated) << m.id;
+        EXPECT_LE(relative_error(found.front().end, simulated_end(c, p, chunk)), 0.1) << m.id;
+    }
+}
+
+// With fewer ranks there is a segment for each of them, and these are a ring.
+TEST(choose, ends_are_not_extrapolated_from_another_algorithm) {
+    for (const many& m : {many{"allreduce/clairvoyant", 1000, 256}, many{"allreduce/clairvoyant", 1100, 64},
+                          many{"allreduce/clairvoyant_tree", 1023, 64}}) {
+        const std::int64_t chunk = m.segments * 4 * kib;
+        const candidate c = candidate_of(m, chunk);
+        const problem p = problem_of(collective::allreduce, m.ranks);
+        const std::vector<candidate> found = choose(p, chunk, slow_network(), {c});
+        ASSERT_EQ(found.size(), 1U);
+        EXPECT_LE(relative_error(found.front().end, simulated_end(c, p, chunk)), 0.15) << m.id << ' ' << m.segments;
+    }
+}
+
+TEST(choose, partners_and_messages_are_those_of_all_ranks) {
+    for (const many& m : {many{"allgather/ring", 160, 1}, many{"allreduce/recursive_doubling", 2048, 1},
+                          many{"bcast/chain", 700, 32}, many{"allreduce/n_way_dissemination", 2187, 1}}) {
+        const candidate c = candidate_of(m, kib);
+        const problem p = problem_of(c.use->what, m.ranks);
+        const std::vector<candidate> found = choose(p, kib, slow_network(), {c});
+        ASSERT_EQ(found.size(), 1U) << m.id;
+        EXPECT_TRUE(found.front().extrapolated) << m.id;
+        const double rounds = std::log2(m.ranks);
+        const std::string_view name = c.use->name();
+        const double messages = name == "ring"                 ? 2 * (m.ranks - 1)
+                                : name == "recursive_doubling" ? 2 * rounds
+                                : name == "chain"              ? 2 * m.segments
+                                                               : 4 * rounds / std::log2(3);
+        const double partners =
+            name == "ring" || name == "chain" ? 2 : messages / (name == "recursive_doubling" ? 2 : 1);
+        EXPECT_NEAR(found.front().messages, messages, 0.05 * messages) << m.id;
+        EXPECT_NEAR(found.front().partners, partners, 0.1 * partners) << m.id;
+    }
 }
 
 TEST(choose, even_a_million_ranks) {
@@ -162,6 +217,54 @@ TEST(chooser, makes_one_choice_for_similar_problems) {
     q.commutative = false;
     (void)c.best(q, 310 * kib);
     EXPECT_EQ(c.choices(), 3U);
+}
+
+TEST(chooser, is_not_asked_anew_by_every_jitter) {
+    chooser once(slow_network(), false);
+    chooser twice(slow_network(), false);
+    for (int i = 1; i <= 100; ++i) {
+        problem p = problem_of(collective::allreduce, 8, fmt::format("uniform:max=20ms,seed={}", i));
+        problem q = p;
+        const algorithm* use = once.best(p, 64 * kib);
+        (void)twice.best(q, 64 * kib);
+        EXPECT_EQ(twice.best(q, 64 * kib), use) << "giving a problem twice changes nothing";
+    }
+    EXPECT_LT(once.choices(), 30U);
+    EXPECT_EQ(once.choices(), twice.choices());
+}
+
+TEST(chooser, notices_at_once_that_a_rank_is_late) {
+    chooser c(slow_network(), false);
+    const algorithm* use = nullptr;
+    for (int i = 1; i <= 50; ++i) {
+        problem p = problem_of(collective::allreduce, 8, fmt::format("uniform:max=1ms,seed={}", i));
+        use = c.best(p, 64 * kib);
+    }
+    EXPECT_EQ(c.choices(), 1U);
+    EXPECT_FALSE(use->arrival_aware) << use->id;
+    for (const char* delay : {"500ms", "505ms", "495ms", "501ms"}) {
+        problem p = problem_of(collective::allreduce, 8, fmt::format("single:rank=5,delay={}", delay));
+        use = c.best(p, 64 * kib);
+        EXPECT_TRUE(use->arrival_aware) << use->id;
+    }
+    EXPECT_EQ(c.choices(), 2U);
+    problem p = problem_of(collective::allreduce, 8);
+    use = c.best(p, 64 * kib);
+    EXPECT_FALSE(use->arrival_aware) << use->id;
+    EXPECT_EQ(c.choices(), 2U) << "that was chosen before";
+}
+
+// Two hosts of four ranks, in which messages cost nearly nothing.
+TEST(chooser, hosts_count_if_it_is_known_what_they_save) {
+    const model inside = parse_model("loggp:L=100ns,o=50ns,g=50ns,G=0.1ns,combine=0.1ns");
+    chooser with(slow_network(), false, inside);
+    chooser without(slow_network(), false);
+    problem p = problem_of(collective::gather, 8);
+    p.hosts = {0, 0, 0, 0, 1, 1, 1, 1};
+    problem q = p;
+    EXPECT_TRUE(with.best(p, 64)->host_aware);
+    EXPECT_FALSE(without.best(q, 64)->host_aware);
+    EXPECT_THROW(chooser(slow_network(), false, parse_model("curie")), error);
 }
 
 TEST(chooser, does_not_depend_on_what_came_before) {
