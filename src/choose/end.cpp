@@ -23,19 +23,19 @@ constexpr std::int32_t fewest_ranks = 16;   // fewer say little about many
 constexpr std::size_t most_steps = 40'000;  // some ten milliseconds
 
 /// What it takes to make and simulate the schedules of all ranks, in steps, or some number above the most. Algorithms
-/// that plan in rounds send, receive and combine each segment about once per rank; where they are asked for one rank at
-/// a time, each time all rounds are planned, which is some ten times cheaper than steps.
+/// that plan in rounds send, receive and combine each segment about once per rank, or more, which a few ranks show;
+/// where they are asked for one rank at a time, each time all rounds are planned, which is some ten times cheaper than
+/// steps.
 std::size_t estimated_steps(const algorithm& a, const problem& p) {
     const auto ranks = static_cast<std::size_t>(p.ranks);
-    if (a.has(need::round_time)) {
-        const std::size_t together = ranks * p.segments * 3;
-        return a.build == nullptr ? together : together + together * ranks / 10;
-    }
+    const std::size_t planned = a.has(need::round_time) ? ranks * p.segments * 3 : 0;
+    if (planned > 0 && a.build != nullptr) return planned + planned * ranks / 10;
+    if (planned > most_steps) return planned;
     constexpr std::int32_t tried = 4;
     std::size_t steps = 0;
     for (std::int32_t i = 0; i < tried && steps * ranks / tried <= most_steps; ++i)
         steps += build_one(a, p, rank((p.root.value + i * p.ranks / tried) % p.ranks)).steps.size();
-    return steps * ranks / tried;
+    return std::max(planned, steps * ranks / tried);
 }
 
 /// The same with `ranks` ranks. A late neighbour of the root does not make it late, but is late in the next group.
