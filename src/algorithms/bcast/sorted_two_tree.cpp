@@ -4,7 +4,7 @@
 // Cost: about (2 n + N)(alpha + s/N beta), n = ceil(log2 P), N segments, at least one per tree, if all are there: a
 // chain takes P + N - 2 such steps. Everybody passes data on in one of the trees, so who comes T after the others holds
 // up two of them with half of the data, and those who are served in turn with it. They get it as the late one gets its
-// own: the larger of the above and T + (N + c)(alpha + s/N beta), c = 4 to 8 in simulation; begun early, the larger of
+// own: the larger of the above and T + (N + c)(alpha + s/N beta), c = 9 to 13 in simulation; begun early, the larger of
 // that and T. Rank counts: any. Without predicted arrivals the order is that of ranks. Source: ours, after Sanders,
 // Speck, Traeff 2009.
 #include "../arrival_order.hpp"
