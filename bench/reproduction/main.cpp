@@ -5,31 +5,10 @@
 //
 // Everything is computed or simulated, nothing is timed, so it is the same on every machine. With --page it prints
 // only those lines that the page lacks, and fails if there are any.
+#include "../page_check.hpp"
 #include "page.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fstream>
-#include <set>
-#include <sstream>
-
-namespace {
-
-using namespace rubato;
-
-/// The lines, but for headings, that are not in the page.
-std::string missing_in(const std::string& page) {
-    std::ifstream file(page);
-    if (!file) throw error(fmt::format("cannot read '{}'", page), "there is no such file", "name the page");
-    std::set<std::string> there;
-    for (std::string line; std::getline(file, line);) there.insert(line);
-    std::string missing;
-    std::istringstream ours(reproduction::output());
-    for (std::string line; std::getline(ours, line);)
-        if (!line.starts_with('#') && !there.contains(line)) missing += line + '\n';
-    return missing;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
     CLI::App app(
@@ -46,8 +25,8 @@ int main(int argc, char** argv) {
         reproduction::proficz_ocetkiewicz_2020();
         reproduction::proficz_2020_equations();
         reproduction::proficz_2020_tables();
-        if (!page.empty()) output = missing_in(page);
-    } catch (const error& e) {
+        if (!page.empty()) output = missing_in(page, output);
+    } catch (const rubato::error& e) {
         fmt::print(stderr, "reproduction: {}\n", e.what());
         return 2;
     }

@@ -69,7 +69,7 @@ RUBATO_API rounds generate(const instance& in, rank only);
 /// Never more rounds than generate() makes, mostly fewer when arrivals differ; what generate() makes if not fewer.
 RUBATO_API rounds generate_plus(const instance& in);
 /// The rounds that generate_plus() tries: those who come last are served first, and the root never sends. Mostly fewer
-/// than generate() makes, but not always.
+/// than generate() makes, but not always; what generate() makes if it takes much more work than that.
 RUBATO_API rounds generate_latest_first(const instance& in);
 /// No rounds are fewer in which everybody sends at most one segment and receives at most one per round, and takes part
 /// in round r only if it arrives within (r + 1) d of the earliest. From round N on the rule can count from a later

@@ -38,10 +38,32 @@ std::vector<rank> line_up(const problem& p) {
     return line;
 }
 
-bool has_straggler(const problem& p, const std::vector<rank>& line) {
+bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds) {
     if (line.size() < 2) return false;
-    const time_ns gap = arrival(p, line.back()) - arrival(p, line[line.size() - 2]);
-    return lasts(p, gap, 2 * ceil_log2(p.ranks));
+    return lasts(p, arrival(p, line.back()) - arrival(p, line[line.size() - 2]), rounds);
+}
+
+bool has_straggler(const problem& p, const std::vector<rank>& line) {
+    return comes_alone(p, line, 2 * ceil_log2(p.ranks));
+}
+
+all_but_one::all_but_one(const problem& p, rank one) {
+    for (rank r; r.value < p.ranks; ++r.value)
+        if (r != one) who.push_back(r);
+}
+
+rank all_but_one::place(rank r) const {
+    return rank(static_cast<std::int32_t>(std::ranges::lower_bound(who, r) - who.begin()));
+}
+
+problem all_but_one::among(const problem& p, collective what) const {
+    problem q = p;
+    q.what = what;
+    q.ranks = p.ranks - 1;
+    q.root = rank(q.ranks - 1);
+    q.arrivals.clear();
+    q.hosts.clear();
+    return q;
 }
 
 std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
@@ -173,6 +195,15 @@ slice in_line(builder& b, slice input, std::span<const rank> ranks) {
         done += run.count;
     }
     return packed;
+}
+
+slice line_for(builder& b, slice output, std::span<const rank> ranks) {
+    const std::vector<slice> runs = chunk_runs(output, ranks);
+    return runs.size() == 1 ? runs.front() : b.scratch_chunks(static_cast<std::uint32_t>(ranks.size()));
+}
+
+void unpack_line(builder& b, slice line, slice output, std::span<const rank> ranks) {
+    unpack(b, line, chunk_runs(output, ranks));
 }
 
 void take_parcels(builder& b, slice output, std::span<const parcel> parcels) {

@@ -10,6 +10,16 @@
 
 namespace rubato {
 
+/// One schedule for each of these ranks. What is the same for all, above all their order, is computed once before: with
+/// thousands of ranks, to sort them anew for each would take longer than all else.
+template <class Build>
+std::vector<schedule> build_each(std::span<const rank> who, Build build) {
+    std::vector<schedule> some;
+    some.reserve(who.size());
+    for (const rank me : who) some.push_back(build(me));
+    return some;
+}
+
 time_ns arrival(const problem& p, rank r);
 /// All ranks but the root, in the order of ranks.
 std::vector<rank> others(const problem& p);
@@ -17,9 +27,23 @@ std::vector<rank> others(const problem& p);
 std::vector<rank> by_arrival(const problem& p);
 /// All ranks, earliest first; those who arrive together in the order of ranks.
 std::vector<rank> line_up(const problem& p);
-/// Whether the last one comes so long after the others, in rounds, that they can be done with all they can do: tell
-/// each other, up a tree and down it.
+/// Whether the last one comes so many rounds after all others.
+bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds);
+/// Whether it comes so long after them that they can be done with all they can do: tell each other, up a tree and down
+/// it.
 bool has_straggler(const problem& p, const std::vector<rank>& line);
+/// All ranks but one, in the order of ranks, and what they do among themselves before that one comes.
+struct all_but_one {
+    std::vector<rank> who{};
+
+    all_but_one(const problem& p, rank one);
+
+    /// A rank's number among them.
+    rank place(rank r) const;
+    /// Their problem. The last of them is the root: in a binomial tree of another root it is a leaf, and free to serve
+    /// that one.
+    problem among(const problem& p, collective what) const;
+};
 /// Ranks of a line that join an exchange of each with each together: [old, end).
 struct joining {
     std::size_t old;
@@ -76,6 +100,10 @@ void gather_lined_up(builder& b, rank me, const lined_up_tree& t, slice output);
 std::vector<slice> chunk_runs(slice all, std::span<const rank> ranks);
 /// These chunks of a buffer one after the other: where they are, if they are consecutive, else packed.
 slice in_line(builder& b, slice input, std::span<const rank> ranks);
+/// Room for these chunks in a line: where they belong in the output, if they are consecutive there, else scratch.
+slice line_for(builder& b, slice output, std::span<const rank> ranks);
+/// Copies them from that line to where they belong.
+void unpack_line(builder& b, slice line, slice output, std::span<const rank> ranks);
 /// Appends that the root receives these, one after the other, each to its place.
 void take_parcels(builder& b, slice output, std::span<const parcel> parcels);
 

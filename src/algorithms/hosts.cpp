@@ -62,7 +62,9 @@ level host_view::within_host(collective what, std::uint32_t segments) const {
 }
 
 schedule bcast_sorted(const level& l) {
-    return l.what.segments > 1 ? bcast_sorted_chain(l.what, l.me) : bcast_sorted_binomial(l.what, l.me);
+    const std::span<const rank> me(&l.me, 1);
+    const auto build = l.what.segments > 1 ? bcast_sorted_chain : bcast_sorted_binomial;
+    return std::move(build(l.what, me).front());
 }
 
 slice reduce_in_host(builder& b, const host_view& h) {

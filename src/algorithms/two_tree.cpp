@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <tuple>
 
 namespace rubato {
@@ -47,6 +48,14 @@ public:
         if (i > even_.nodes) return {mirrored(even_.top()), 0};
         const auto [left, right] = even_.children(mirrored(i));
         return {mirrored(right), mirrored(left)};
+    }
+    /// How many are below it in the tree in which it is no leaf.
+    std::int32_t below(std::int32_t i) const {
+        if (i > even_.nodes) return nodes_ - 1;
+        const bool first = i % 2 == 0;
+        const std::int32_t at = first ? i : mirrored(i);
+        const std::int32_t left = (at & -at) - 1;
+        return left + std::min(left, (first ? nodes_ : even_.nodes) - at);
     }
     /// When a broadcast uses the edge from the parent first.
     std::int32_t time(int tree, std::int32_t i) const {
@@ -94,6 +103,14 @@ std::vector<two_tree_edge> two_tree_edges(std::int32_t ranks, rank root, rank me
             if (child != 0) edges.push_back({rank_of(child), tree, false, trees.time(tree, child)});
     }
     return edges;
+}
+
+std::vector<rank> two_tree_nodes(std::int32_t ranks) {
+    const two_trees trees(ranks - 1);
+    std::vector<rank> nodes;
+    for (std::int32_t i = 1; i < ranks; ++i) nodes.emplace_back(i);
+    std::ranges::stable_sort(nodes, std::greater<>(), [&](rank r) { return trees.below(r.value); });
+    return nodes;
 }
 
 std::vector<two_tree_message> in_lock_step(const std::vector<two_tree_edge>& edges, std::uint32_t segments,

@@ -27,6 +27,10 @@ struct two_tree_edge {
 /// All edges of a rank.
 std::vector<two_tree_edge> two_tree_edges(std::int32_t ranks, rank root, rank me);
 
+/// Nodes 1, 2, ... of so many ranks, root included: those first that pass data on to most others, in the tree in which
+/// they do.
+std::vector<rank> two_tree_nodes(std::int32_t ranks);
+
 /// A message over one of the edges.
 struct two_tree_message {
     two_tree_edge edge;

@@ -29,16 +29,21 @@ TEST(arrival_aware_algorithms, are_right_in_every_order_of_a_few_ranks) {
         for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {
             for (const std::int32_t root : ranks < 6 ? roots(a, ranks) : std::vector{2}) {
                 problem p = problem_for(a, ranks, root);
-                for (std::int32_t r = 0; r < ranks; ++r) p.arrivals.emplace_back(r);
+                // One comes long after the others.
+                for (std::int32_t r = 0; r < ranks; ++r) p.arrivals.emplace_back(r + 1 < ranks ? r : 100);
                 p.round_time = time_ns(1);
                 do {
-                    expect_right(a, p);
-                    if (HasFatalFailure()) return;
+                    for (const std::uint32_t segments : {1U, 2U}) {
+                        if (segments > 1 && !(a.segmented && a.uses_round_time())) break;
+                        p.segments = segments;
+                        expect_right(a, p);
+                        if (HasFatalFailure()) return;
+                    }
                 } while (std::ranges::next_permutation(p.arrivals).found);
             }
         }
     }
-    EXPECT_EQ(rows, 39);
+    EXPECT_EQ(rows, 41);
 }
 
 TEST(sorted_algorithms, are_right_in_some_orders_of_many_ranks) {

@@ -140,13 +140,15 @@ TEST(races, built_schedules_have_none) {
         problem p;
         p.what = a.what;
         p.ranks = 8;
-        p.segments = 3;
         for (const testing::timing& when : testing::timings(a, p.ranks, 0)) {
             p.arrivals = when.arrivals;
             p.round_time = when.round_time;
             p.hosts = when.hosts;
             if (unmet_need(a, p)) continue;
-            for (const schedule& s : build_all(a, p)) EXPECT_EQ(races(s), pairs{}) << a.id << ' ' << when.pattern;
+            for (const std::uint32_t segments : {1U, 3U}) {
+                p.segments = segments;
+                for (const schedule& s : build_all(a, p)) EXPECT_EQ(races(s), pairs{}) << a.id << ' ' << when.pattern;
+            }
         }
     }
 }

@@ -111,10 +111,12 @@ TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
     const bool doubles = a.what == collective::allreduce && (a.id == "allreduce/recursive_doubling" || a.arrival_aware);
     // The keeper of a folded pair halves down to two chunks, and its output holds one.
     const bool folds_chunks = a.id == "reduce_scatter_block/halving" || a.id == "reduce_scatter/halving";
+    // In one segment that, or it packs chunks without those of the last rank.
+    const bool may_fold = traits(a.what).wide_input && a.arrival_aware;
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
         if (folds_chunks && !is_power_of_two(ranks)) continue;
         for_each_problem(a, ranks, [&](const problem& p) {
-            if (!p.commutative || (doubles && p.segments == 1)) return;
+            if (!p.commutative || ((doubles || may_fold) && p.segments == 1)) return;
             for (std::int32_t r = 0; r < ranks; ++r) {
                 // Nobody comes before the first rank of a scan, so its result is its input.
                 if (p.what == collective::scan && r == 0) continue;

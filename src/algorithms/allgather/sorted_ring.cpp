@@ -24,10 +24,8 @@ namespace {
 
 /// The line of ranks, and this rank's chunks in its order.
 struct lined_up_chunks {
-    lined_up_chunks(const problem& p, rank me)
-        : b(p, me, p.segments),
-          line(line_up(p)),
-          mine(static_cast<std::size_t>(std::ranges::find(line, me) - line.begin())) {}
+    lined_up_chunks(const problem& p, rank me, const std::vector<rank>& all)
+        : b(p, me, p.segments), line(all), mine(static_cast<std::size_t>(std::ranges::find(line, me) - line.begin())) {}
 
     slice chunk(std::size_t at) const { return at == mine ? b.input() : b.output(chunk_of(line[at])); }
     schedule finish() && {
@@ -36,7 +34,7 @@ struct lined_up_chunks {
     }
 
     builder b;
-    std::vector<rank> line;
+    const std::vector<rank>& line;
     std::size_t mine;
 };
 
@@ -73,12 +71,8 @@ std::vector<joining> groups_begun_early(const problem& p, const std::vector<rank
     return groups;
 }
 
-}  // namespace
-
-schedule allgather_sorted_ring(const problem& p, rank me) {
-    lined_up_chunks my(p, me);
-    const auto done = [&p](std::size_t n) { return static_cast<std::int64_t>((n - 1) * p.segments); };
-    for (const auto [old, end] : joining_groups(p, my.line, done)) {
+schedule around_those_there(lined_up_chunks my, const std::vector<joining>& groups) {
+    for (const auto [old, end] : groups) {
         if (my.mine >= end) continue;
         const std::size_t next = (my.mine + 1) % end;
         const std::size_t before = (my.mine + end - 1) % end;
@@ -92,18 +86,18 @@ schedule allgather_sorted_ring(const problem& p, rank me) {
     return std::move(my).finish();
 }
 
-schedule allgather_sorted_ring_early(const problem& p, rank me) {
-    lined_up_chunks my(p, me);
-    for (const joining& group : groups_begun_early(p, my.line)) {
+schedule down_the_line(lined_up_chunks my, const std::vector<joining>& groups) {
+    const std::uint32_t segments = my.b.parts();
+    for (const joining& group : groups) {
         const std::size_t last = group.end - 1;
         const std::size_t before = my.mine == 0 ? last : my.mine - 1;
         const auto together = static_cast<std::uint32_t>(group.end - group.old);
-        const std::uint32_t pieces = group.old == 0 ? 1 : std::max(1U, p.segments / together);
+        const std::uint32_t pieces = group.old == 0 ? 1 : std::max(1U, segments / together);
         const auto for_each_piece = [&](auto f) {
             for (const std::size_t at : in_order(group, my.mine)) {
                 for (std::uint32_t q = 0; q < pieces; ++q) {
-                    const auto from = static_cast<std::uint32_t>(std::uint64_t{q} * p.segments / pieces);
-                    const auto to = static_cast<std::uint32_t>((std::uint64_t{q} + 1) * p.segments / pieces);
+                    const auto from = static_cast<std::uint32_t>(std::uint64_t{q} * segments / pieces);
+                    const auto to = static_cast<std::uint32_t>((std::uint64_t{q} + 1) * segments / pieces);
                     f(at, my.chunk(at).sub(from, to - from));
                 }
             }
@@ -120,6 +114,21 @@ schedule allgather_sorted_ring_early(const problem& p, rank me) {
         });
     }
     return std::move(my).finish();
+}
+
+}  // namespace
+
+std::vector<schedule> allgather_sorted_ring(const problem& p, std::span<const rank> who) {
+    const std::vector<rank> line = line_up(p);
+    const auto done = [&p](std::size_t n) { return static_cast<std::int64_t>((n - 1) * p.segments); };
+    const std::vector<joining> groups = joining_groups(p, line, done);
+    return build_each(who, [&](rank me) { return around_those_there({p, me, line}, groups); });
+}
+
+std::vector<schedule> allgather_sorted_ring_early(const problem& p, std::span<const rank> who) {
+    const std::vector<rank> line = line_up(p);
+    const std::vector<joining> groups = groups_begun_early(p, line);
+    return build_each(who, [&](rank me) { return down_the_line({p, me, line}, groups); });
 }
 
 }  // namespace rubato

@@ -62,7 +62,7 @@ void hand_down(builder& b, rank me, std::span<const rank> line, rank owner) {
 
 schedule allgather_two_level(const problem& p, rank me) {
     const host_view h(p, me);
-    if (h.hosts() == 1) return allgather_sorted_ring(p, me);
+    if (h.hosts() == 1) return std::move(allgather_sorted_ring(p, std::span(&me, 1)).front());
     builder b(p, me, 1);
     const std::span<const rank> line = h.members(h.mine());
     if (!h.leads()) b.send(line.front(), b.input());

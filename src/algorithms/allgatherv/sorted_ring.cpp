@@ -6,6 +6,8 @@
 
 namespace rubato {
 
-schedule allgatherv_sorted_ring(const problem& p, rank me) { return allgather_sorted_ring(p, me); }
+std::vector<schedule> allgatherv_sorted_ring(const problem& p, std::span<const rank> who) {
+    return allgather_sorted_ring(p, who);
+}
 
 }  // namespace rubato

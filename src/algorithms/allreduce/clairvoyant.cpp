@@ -15,7 +15,8 @@
 // together all e of the ring are owners. In each of N/e rounds a link carries e blocks, g - 1 more that are handed in,
 // and k - 1 more to k latecomers, not all at the same time; the first round goes in alone, and the last one out:
 // M (1 + (g + k - 2)/e + (2 e + g - 1)/N). How many are in the ring is what makes an estimate of the end the least. If
-// nobody is late enough, it is an algorithm for ranks that come together.
+// nobody is late enough, it is an algorithm for ranks that come together. So it is if P N is above 2^18, as a plan
+// would take long: with so many ranks P/N is too much to gain anything, or segments are so small that fewer do.
 //
 // With one segment latency counts: all but the last rank sum up along a tree in which those who come last are next to
 // its root, and all get their sum; the last one's vector goes down a binomial tree, and everybody adds it: ceil(log2 P)
@@ -33,6 +34,10 @@
 
 namespace rubato {
 namespace {
+
+/// Of segments times ranks: so long does a rank look for its steps, and so many has the only owner if all ranks come
+/// one by one.
+constexpr std::uint64_t most_work = 1 << 18;
 
 /// How many of those who arrive at these times come with the last one.
 std::size_t together(std::span<const double> arrivals, std::size_t ring, double vector) {
@@ -224,14 +229,17 @@ schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line)
 
 }  // namespace
 
-schedule allreduce_clairvoyant(const problem& p, rank me) {
+std::vector<schedule> allreduce_clairvoyant(const problem& p, std::span<const rank> who) {
     const std::vector<rank> line = line_up(p);
-    if (p.segments == 1) return has_straggler(p, line) ? for_straggler(p, me, line) : allreduce_together(p, me);
-    const std::vector<double> arrivals = since_first(p, line);
+    if (p.segments == 1 && has_straggler(p, line))
+        return build_each(who, [&](rank me) { return for_straggler(p, me, line); });
     const auto segment = static_cast<double>(p.round_time.count());
-    const std::size_t ring = count_early(arrivals, p.segments, segment);
-    if (ring == line.size()) return allreduce_together(p, me);
-    return spread_sum(p, me, line, ring, together(arrivals, ring, segment * p.segments)).write();
+    const std::vector<double> arrivals = since_first(p, line);
+    const bool fits = p.segments > 1 && std::uint64_t{p.segments} * line.size() <= most_work;
+    const std::size_t ring = fits ? count_early(arrivals, p.segments, segment) : line.size();
+    if (ring == line.size()) return build_each(who, [&p](rank me) { return allreduce_together(p, me); });
+    const std::size_t last = together(arrivals, ring, segment * p.segments);
+    return build_each(who, [&](rank me) { return spread_sum(p, me, line, ring, last).write(); });
 }
 
 }  // namespace rubato

@@ -14,9 +14,9 @@ namespace rubato {
 
 schedule allreduce_two_level(const problem& p, rank me) {
     const host_view h(p, me);
-    if (h.hosts() == 1) return allreduce_clairvoyant(p, me);
+    if (h.hosts() == 1) return std::move(allreduce_clairvoyant(p, std::span(&me, 1)).front());
     const level l = h.among_leaders(host_view::ready::with_all);
-    const schedule among = allreduce_clairvoyant(l.what, l.me);
+    const schedule among = allreduce_clairvoyant(l.what, std::span(&l.me, 1)).front();
     builder b(p, me, among.parts);
     const slice sum = reduce_in_host(b, h);
     if (h.leads()) b.embed(among, l.who, sum, b.output());

@@ -7,6 +7,8 @@
 
 namespace rubato {
 
-schedule alltoallv_sorted_pairwise(const problem& p, rank me) { return alltoall_sorted_pairwise(p, me); }
+std::vector<schedule> alltoallv_sorted_pairwise(const problem& p, std::span<const rank> who) {
+    return alltoall_sorted_pairwise(p, who);
+}
 
 }  // namespace rubato

@@ -10,10 +10,9 @@
 #include "../builders.hpp"
 
 namespace rubato {
+namespace {
 
-schedule barrier_sorted_tree(const problem& p, rank me) {
-    const std::vector<rank> line = line_up(p);
-    if (!has_straggler(p, line)) return barrier_dissemination(p, me);
+schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line) {
     builder b(p, me, 1);
     const rank last = line.back();
     if (me == last) {
@@ -31,6 +30,14 @@ schedule barrier_sorted_tree(const problem& p, rank me) {
         for (const rank child : down.children) b.send(child, builder::presence(), {heard});
     }
     return std::move(b).finish();
+}
+
+}  // namespace
+
+std::vector<schedule> barrier_sorted_tree(const problem& p, std::span<const rank> who) {
+    const std::vector<rank> line = line_up(p);
+    const bool late = has_straggler(p, line);
+    return build_each(who, [&](rank me) { return late ? for_straggler(p, me, line) : barrier_dissemination(p, me); });
 }
 
 }  // namespace rubato

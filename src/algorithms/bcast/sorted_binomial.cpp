@@ -8,10 +8,12 @@
 
 namespace rubato {
 
-schedule bcast_sorted_binomial(const problem& p, rank me) {
-    builder b(p, me, 1);
-    bcast_down(b, lined_up_tree(p.root, me, by_arrival(p)).shape());
-    return std::move(b).finish();
+std::vector<schedule> bcast_sorted_binomial(const problem& p, std::span<const rank> who) {
+    return build_each(who, [&p, line = by_arrival(p)](rank me) {
+        builder b(p, me, 1);
+        bcast_down(b, lined_up_tree(p.root, me, line).shape());
+        return std::move(b).finish();
+    });
 }
 
 }  // namespace rubato

@@ -8,16 +8,18 @@
 
 namespace rubato {
 
-schedule bcast_sorted_chain(const problem& p, rank me) {
+std::vector<schedule> bcast_sorted_chain(const problem& p, std::span<const rank> who) {
     std::vector<rank> line = by_arrival(p);
     line.insert(line.begin(), p.root);
-    const auto mine = std::ranges::find(line, me);
-    tree t;
-    if (mine != line.begin()) t.parent = *(mine - 1);
-    if (mine + 1 != line.end()) t.children = {*(mine + 1)};
-    builder b(p, me, p.segments);
-    bcast_down(b, t);
-    return std::move(b).finish();
+    return build_each(who, [&](rank me) {
+        const auto mine = std::ranges::find(line, me);
+        tree t;
+        if (mine != line.begin()) t.parent = *(mine - 1);
+        if (mine + 1 != line.end()) t.children = {*(mine + 1)};
+        builder b(p, me, p.segments);
+        bcast_down(b, t);
+        return std::move(b).finish();
+    });
 }
 
 }  // namespace rubato

@@ -13,13 +13,16 @@
 
 namespace rubato {
 
-schedule gather_sorted_binomial(const problem& p, rank me) {
-    if (others_together(p)) return gather_binomial(p, me);
-    builder b(p, me, 1);
+std::vector<schedule> gather_sorted_binomial(const problem& p, std::span<const rank> who) {
+    if (others_together(p)) return build_each(who, [&p](rank me) { return gather_binomial(p, me); });
     std::vector<rank> latest_first = by_arrival(p);
     std::ranges::reverse(latest_first);
-    gather_lined_up(b, me, lined_up_tree(p.root, me, latest_first), b.output(0, static_cast<std::uint32_t>(p.ranks)));
-    return std::move(b).finish();
+    return build_each(who, [&](rank me) {
+        builder b(p, me, 1);
+        const slice all = b.output(0, static_cast<std::uint32_t>(p.ranks));
+        gather_lined_up(b, me, lined_up_tree(p.root, me, latest_first), all);
+        return std::move(b).finish();
+    });
 }
 
 }  // namespace rubato

@@ -9,10 +9,12 @@
 
 namespace rubato {
 
-schedule gather_sorted_linear_sync(const problem& p, rank me) {
-    builder b(p, me, 2);
-    gather_in_order(b, p, me, by_arrival(p));
-    return std::move(b).finish();
+std::vector<schedule> gather_sorted_linear_sync(const problem& p, std::span<const rank> who) {
+    return build_each(who, [&p, line = by_arrival(p)](rank me) {
+        builder b(p, me, 2);
+        gather_in_order(b, p, me, line);
+        return std::move(b).finish();
+    });
 }
 
 }  // namespace rubato

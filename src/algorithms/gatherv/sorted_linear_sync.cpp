@@ -8,6 +8,8 @@
 
 namespace rubato {
 
-schedule gatherv_sorted_linear_sync(const problem& p, rank me) { return gather_sorted_linear_sync(p, me); }
+std::vector<schedule> gatherv_sorted_linear_sync(const problem& p, std::span<const rank> who) {
+    return gather_sorted_linear_sync(p, who);
+}
 
 }  // namespace rubato

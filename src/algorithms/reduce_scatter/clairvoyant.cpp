@@ -2,11 +2,13 @@
 // in size.
 //
 // Cost: as the reduce_scatter_block's, each message as long as its chunk. Who comes late hands in what others get,
-// once. Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
+// once; with one segment it is recursive halving. Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
 #include "../builders.hpp"
 
 namespace rubato {
 
-schedule reduce_scatter_clairvoyant(const problem& p, rank me) { return reduce_scatter_block_clairvoyant(p, me); }
+std::vector<schedule> reduce_scatter_clairvoyant(const problem& p, std::span<const rank> who) {
+    return reduce_scatter_block_clairvoyant(p, who);
+}
 
 }  // namespace rubato

@@ -1,20 +1,22 @@
 // Clairvoyant scan. The last rank to come, L, holds up nobody: those before it need nothing of it, and those after it
-// have combined their own before. When L has come, its prefix goes to all after it, down a binomial tree, and each puts
-// it in front of its own. Within both sides, and if nobody comes long after the others, recursive doubling.
+// have combined their own before, and got the prefix of those before it down a binomial tree. When L has come, what it
+// adds goes to all after it down the same tree, and each puts both in front of its own. Within both sides, and if
+// nobody comes long after the others, recursive doubling.
 //
-// Cost: n (alpha + m beta + m gamma) for either side; then, after L has come, the prefix of those before comes to it,
-// and takes ceil(log2 (P - L)) messages from there.
+// Cost: n (alpha + m beta + m gamma) for either side, and k (alpha + m beta) for the prefix before L has come, k =
+// ceil(log2 (P - L)); after it has come, the larger of k (alpha + m beta) + 2 m gamma and, at L, alpha + m (beta +
+// gamma).
 // Rank counts: any; the order of operands is kept.
 // Source: ours, after Hillis, Steele 1986.
 #include "../arrival_order.hpp"
 #include "../builders.hpp"
 
-namespace rubato {
+#include <algorithm>
 
-schedule scan_clairvoyant(const problem& p, rank me) {
-    const std::vector<rank> line = line_up(p);
-    if (!has_straggler(p, line)) return scan_recursive_doubling(p, me);
-    const rank last = line.back();
+namespace rubato {
+namespace {
+
+schedule for_straggler(const problem& p, rank me, rank last) {
     builder b(p, me, 1);
     const slice mine = b.output();  // the prefix within this rank's side, in the end of all
     const slice room = b.scratch_chunks();
@@ -29,19 +31,33 @@ schedule scan_clairvoyant(const problem& p, rank me) {
             b.combine(room, mine);
         }
     }
-    if (last.value > 0 && me.value == last.value - 1) b.send(last, mine);
-    if (me == last && last.value > 0) {
-        b.recv(rank(last.value - 1), room);
-        b.combine(room, mine);
-    }
-    if (me >= last) {
-        const tree down = knomial_tree(p.ranks - last.value, rank(0), rank(me.value - last.value), 2);
-        const auto actual = [&](rank r) { return rank(r.value + last.value); };
-        if (down.parent) b.recv(actual(*down.parent), room);
-        for (const rank child : down.children) b.send(actual(child), me == last ? mine : room);
-        if (down.parent) b.combine(room, mine);
-    }
+    // Those after L, below the rank before it or below L itself.
+    const bool has_before = last.value > 0;
+    const rank before(last.value - 1);
+    if (me.value < before.value) return std::move(b).finish();
+    const tree down = knomial_tree(p.ranks - last.value, rank(0), rank(std::max(0, me.value - last.value)), 2);
+    const auto pass_down = [&](rank top, slice data, slice received) {
+        const auto actual = [&](rank r) { return r.value == 0 ? top : rank(r.value + last.value); };
+        if (down.parent) b.recv(actual(*down.parent), received);
+        for (const rank child : down.children) b.send(actual(child), me == top ? data : received);
+    };
+    const slice prefix = has_before && me > last ? b.scratch_chunks() : room;
+    if (has_before && me != last) pass_down(before, mine, prefix);
+    if (has_before && me == before) b.send(last, mine);
+    if (has_before && me == last) b.recv(before, prefix);
+    if (me >= last) pass_down(last, b.input(), room);
+    if (me > last) b.combine(room, mine);
+    if (has_before && me >= last) b.combine(prefix, mine);
     return std::move(b).finish();
+}
+
+}  // namespace
+
+std::vector<schedule> scan_clairvoyant(const problem& p, std::span<const rank> who) {
+    const std::vector<rank> line = line_up(p);
+    const bool late = has_straggler(p, line);
+    return build_each(
+        who, [&](rank me) { return late ? for_straggler(p, me, line.back()) : scan_recursive_doubling(p, me); });
 }
 
 }  // namespace rubato

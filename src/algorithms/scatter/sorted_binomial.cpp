@@ -12,11 +12,11 @@
 #include "../builders.hpp"
 
 namespace rubato {
+namespace {
 
-schedule scatter_sorted_binomial(const problem& p, rank me) {
-    if (others_together(p)) return scatter_binomial(p, me);
+schedule down_the_line(const problem& p, rank me, const std::vector<rank>& line) {
     builder b(p, me, 1);
-    const lined_up_tree t(p.root, me, by_arrival(p));
+    const lined_up_tree t(p.root, me, line);
     const auto branches = t.branches();
     sends_in_turn in_turn(b);
     if (!t.parent()) {
@@ -37,6 +37,13 @@ schedule scatter_sorted_binomial(const problem& p, rank me) {
     }
     b.copy(data.sub(0), b.output());
     return std::move(b).finish();
+}
+
+}  // namespace
+
+std::vector<schedule> scatter_sorted_binomial(const problem& p, std::span<const rank> who) {
+    if (others_together(p)) return build_each(who, [&p](rank me) { return scatter_binomial(p, me); });
+    return build_each(who, [&p, line = by_arrival(p)](rank me) { return down_the_line(p, me, line); });
 }
 
 }  // namespace rubato

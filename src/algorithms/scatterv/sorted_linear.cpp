@@ -8,6 +8,8 @@
 
 namespace rubato {
 
-schedule scatterv_sorted_linear(const problem& p, rank me) { return scatter_sorted_linear(p, me); }
+std::vector<schedule> scatterv_sorted_linear(const problem& p, std::span<const rank> who) {
+    return scatter_sorted_linear(p, who);
+}
 
 }  // namespace rubato
