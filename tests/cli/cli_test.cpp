@@ -259,7 +259,7 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
         }
         if (a.arrival_aware) {
             EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 20", a.id)),
-                      good(fmt::format("schedule {} --ranks 4 --segments 20 --arrivals single:rank=1,delay=1ms "
+                      good(fmt::format("schedule {} --ranks 4 --segments 20 --arrivals single:rank=1,delay=10ms "
                                        "--round-time 10us",
                                        a.id)));
         }
