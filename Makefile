@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 
 packages := g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev \
-            libgtest-dev libbenchmark-dev libboost-dev libhwy-dev openmpi-bin libopenmpi-dev
+            libgtest-dev libbenchmark-dev libboost-dev libhwy-dev libdw-dev openmpi-bin libopenmpi-dev
 test_packages := mpich libmpich-dev libfftw3-dev gfortran iproute2 ethtool chromium
 long_packages := clang clang-format clang-tidy
 

@@ -1,6 +1,7 @@
 // What everything else is made of, without MPI: making a schedule, running a step, simulating a step, proving,
 // recording an arrival.
 // Items per second are steps per second.
+#include "recorder.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/engine.hpp"
 #include "rubato/history.hpp"
@@ -10,6 +11,9 @@
 #include <benchmark/benchmark.h>
 
 #include <chrono>
+#include <filesystem>
+
+#include <unistd.h>
 
 namespace {
 
@@ -117,6 +121,24 @@ void record(benchmark::State& state) {
     benchmark::DoNotOptimize(h.operations().front().calls());
 }
 BENCHMARK(record);
+
+/// The record of the drop-in, into a file: sums, and a time if it is kept. Operations take turns.
+void record_to_file(benchmark::State& state) {
+    const auto operations = static_cast<std::int32_t>(state.range(0));
+    const std::filesystem::path file =
+        std::filesystem::temp_directory_path() / ("rubato-hot-paths-" + std::to_string(getpid()));
+    observe::recorder r(file, {});
+    observe::recorder::channel& c = r.open(std::array<std::int32_t, 1>{0});
+    std::int64_t t = 0;
+    std::int32_t turn = 0;
+    for (auto _ : state) {
+        c.record({collective::reduce, observe::form::blocking, turn, 8, &r, time_ns(t), time_ns(t + 1)});
+        t += 2;
+        if (++turn == operations) turn = 0;
+    }
+    r.remove();
+}
+BENCHMARK(record_to_file)->Arg(1)->Arg(4)->Arg(256);
 
 }  // namespace
 

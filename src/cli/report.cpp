@@ -1,16 +1,16 @@
 // rubato report: what was measured, on the terminal and as a page.
 #include "command.hpp"
+#include "observed_text.hpp"
 #include "output.hpp"
+#include "output_file.hpp"
 #include "parallel.hpp"
 #include "report_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,37 +27,6 @@ struct options {
     std::string model{};
     bool all = false;
     bool json = false;
-};
-
-/// An output that was asked for, opened before anything is computed. Its name is for errors.
-class output {
-public:
-    output(std::string file, const std::vector<std::string>& inputs) : file_(std::move(file)) {
-        if (file_.empty()) return;
-        std::error_code none;
-        for (const std::string& in : inputs)
-            if (std::filesystem::equivalent(in, file_, none))
-                throw error(fmt::format("'{}' is to be read and written", file_), "the measurements would be lost",
-                            "write to another file");
-        out_.open(file_, std::ios::trunc | std::ios::binary);
-        if (!out_) fail();
-    }
-
-    template <class Write>
-    void write(Write write) {
-        if (file_.empty()) return;
-        write(static_cast<std::ostream&>(out_));
-        out_.flush();
-        if (!out_) fail();
-    }
-
-private:
-    [[noreturn]] void fail() const {
-        throw error(fmt::format("cannot write '{}'", file_), std::strerror(errno), "write to another place");
-    }
-
-    std::string file_;
-    std::ofstream out_{};
 };
 
 /// A name that is nowhere is a mistake, not a table without ratios.
@@ -80,7 +49,31 @@ void check_outputs(std::initializer_list<std::string> files) {
                         "give each output a file of its own");
 }
 
+/// A program that was observed has other things to tell than a measurement.
+void make_observed(const options& o) {
+    if (o.files.size() > 1)
+        throw error(fmt::format("there are {} files", o.files.size()),
+                    "one of them is of an observed program, which is reported alone", "give that file alone");
+    for (const auto& [option, value] :
+         {std::pair{"--csv", &o.csv}, std::pair{"--repro", &o.repro}, std::pair{"--reference", &o.reference}})
+        if (!value->empty())
+            throw error(fmt::format("{} is not for observed programs", option), "it is about measured contestants",
+                        "leave it out");
+    report::observed seen = report::look_at(o.files.front(), o.model);
+    output_file page(o.page, o.files);
+    if (seen.network)
+        for_each_in_parallel(seen.from.rows.size(), "simulated",
+                             [&](std::size_t i) { report::simulate_instead(seen, i); });
+    page.write([&](std::ostream& out) { out << report::as_page(seen); });
+    if (o.json)
+        write_out(report::as_json(seen).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+    else
+        write_out(observed_text(seen, o.all));
+}
+
 void make(const options& o) {
+    if (std::ranges::any_of(o.files, [](const std::string& f) { return observe::is_observation(f); }))
+        return make_observed(o);
     std::optional<model> network;
     if (!o.model.empty()) network = parse_model(o.model);
     report::analysis a = report::group(results::read(o.files));
@@ -88,9 +81,9 @@ void make(const options& o) {
     a.model = o.model;
     check_reference(a);
     check_outputs({o.page, o.csv, o.repro});
-    output page(o.page, o.files);
-    output csv(o.csv, o.files);
-    output repro(o.repro, o.files);
+    output_file page(o.page, o.files);
+    output_file csv(o.csv, o.files);
+    output_file repro(o.repro, o.files);
 
     const std::vector<std::string> references = a.references();
     for_each_in_parallel(a.cases.size(), "compared", [&](std::size_t i) { report::evaluate(a.cases[i], references); });
@@ -114,11 +107,16 @@ void make(const options& o) {
 
 void add_report(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand("report", "show what 'rubato bench' has measured, as tables and as a page");
-    app->add_option("FILES", o->files, "files of 'rubato bench'; what is alike in several is put together")->required();
+    CLI::App* app = command.add_subcommand(
+        "report", "show what was measured, or how a program was observed, as tables and as a page");
+    app->add_option(
+           "FILES", o->files,
+           "files of 'rubato bench', of which what is alike is put together; or the file of an observed program")
+        ->required();
     app->add_option("-o,--output", o->page, "write a page with charts that needs nothing else, such as report.html")
         ->type_name("FILE");
-    app->add_flag("--all", o->all, "print every contestant of every case");
+    app->add_flag("--all", o->all,
+                  "print every contestant of every case; of an observed program, every row and algorithm");
     app->add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
     app->add_option("--reference", o->reference,
                     "one more contestant to compare with, beside the best native, 'native' and the best of ours")
@@ -140,7 +138,13 @@ void add_report(CLI::App& command, int&) {
         "planned\n"
         "start on. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are the common\n"
         "clock's.\n"
+        "Of an observed program: a row per communicator, operation and place of the call. TIME: in the call, sum over\n"
+        "the ranks. WAITING: the share of it until the last rank had come. IMBALANCE: how far apart the first and the\n"
+        "last rank came, as a multiple of a message's time (--model), or of the tail. FORESEEABLE: how much of what\n"
+        "ranks differ by the best predictor would have foretold, and how often the last rank. --model: what each\n"
+        "algorithm would have taken. Of a program that did not end, what its ranks left in FILE.parts is reported.\n"
         "Examples:\n"
+        "  rubato report solver.rubato -o report.html\n"
         "  rubato report reduce.jsonl -o report.html\n"
         "  rubato report 8-hosts.jsonl 16-hosts.jsonl --all\n"
         "  rubato report reduce.jsonl --reference reduce/binomial --model file:cluster.model -o report.html\n"

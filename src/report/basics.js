@@ -1,4 +1,4 @@
-// What all of the page is made with: elements, the box that explains, texts of times and sizes.
+// What every page is made with: its data, elements, the box that explains, texts of times and sizes.
 'use strict';
 
 // Errors are kept where a test can see them.
@@ -10,6 +10,10 @@ function note_error(text) {
 document.documentElement.dataset.errors = '';
 window.addEventListener('error', e => note_error(e.message));
 window.addEventListener('unhandledrejection', e => note_error(String(e.reason)));
+
+const data = JSON.parse(document.getElementById('data').textContent);
+const at = id => document.getElementById(id);
+const unique = list => [...new Set(list)];
 
 // Of any number of values: a function cannot be called with more than some 100,000.
 const least = values => values.reduce((a, b) => Math.min(a, b), Infinity);
@@ -75,3 +79,4 @@ function bytes_text(bytes) {
     }
     return `${+ bytes.toPrecision(4)} ${units[i]}`;
 }
+const percent = share => `${(100 * share).toFixed(1)} %`;

@@ -208,8 +208,8 @@ function sequential(share) {
     return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * (at - Math.floor(at)))).join(',')})`;
 }
 
-/// rows: one per invocation, a number per rank.
-function heat_map({rows, text, width = 1180}) {
+/// rows: one per invocation, a number per rank; numbers: of the invocations, if they are not 1, 2, ...
+function heat_map({rows, text, numbers = rows.map((_, k) => k + 1), width = 1180}) {
     const ranks = rows[0].length;
     const [left, top] = [64, 6];
     const cell_height = Math.max(3, Math.min(18, 420 / ranks));
@@ -230,7 +230,7 @@ function heat_map({rows, text, width = 1180}) {
             fill: sequential(late / high)
         });
         cell.dataset.tip =
-            `rank ${r}, invocation ${k + 1}\n${late === 0 ? 'came first' : `${text(late)} after the first`}`;
+            `rank ${r}, invocation ${numbers[k]}\n${late === 0 ? 'came first' : `${text(late)} after the first`}`;
         drawing.append(cell);
     }));
     const every =
@@ -238,8 +238,8 @@ function heat_map({rows, text, width = 1180}) {
          needed) => [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512].find(s => room * s >= needed) || n;
     for (let r = 0; r < ranks; r += every(ranks, cell_height, 16))
         drawing.append(svg('text', {x: left - 8, y: top + (r + 0.5) * cell_height + 4, 'text-anchor': 'end'}, r));
-    for (let k = 0; k < rows.length; k += every(rows.length, cell_width, 26))
-        drawing.append(svg('text', {x: left + (k + 0.5) * cell_width, y: bottom + 16, 'text-anchor': 'middle'}, k + 1));
+    for (let k = 0; k < rows.length; k += every(rows.length, cell_width, Math.max(26, 9 * `${most(numbers)}`.length)))
+        drawing.append(svg('text', {x: left + (k + 0.5) * cell_width, y: bottom + 16, 'text-anchor': 'middle'}, numbers[k]));
     drawing.append(
         svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'invocation'),
         svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));

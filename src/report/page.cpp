@@ -1,7 +1,10 @@
 #include "embedded.hpp"
+#include "observed.hpp"
 #include "output.hpp"
 
 #include <nlohmann/json.hpp>
+
+#include <initializer_list>
 
 namespace rubato::report {
 namespace {
@@ -24,18 +27,26 @@ std::string in_script(const std::string& json) {
     return out;
 }
 
+std::string assemble(std::string_view html, std::initializer_list<std::string_view> scripts,
+                     const nlohmann::ordered_json& shown) {
+    std::string page(html);
+    replace(page, "/*style*/", page_css);
+    std::string script;
+    for (const std::string_view part : scripts) script += part;
+    replace(page, "/*script*/", script);
+    // Last: nothing is looked for in it.
+    replace(page, "/*data*/", in_script(shown.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
+    return page;
+}
+
 }  // namespace
 
 std::string as_page(const analysis& a) {
-    const std::string data =
-        in_script(as_json(a).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-    std::string page(page_html);
-    replace(page, "/*style*/", page_css);
-    std::string script;
-    for (const std::string_view part : {basics_js, charts_js, state_js, tables_js, page_js}) script += part;
-    replace(page, "/*script*/", script);
-    replace(page, "/*data*/", data);  // last: nothing is looked for in it
-    return page;
+    return assemble(page_html, {basics_js, charts_js, table_js, state_js, tables_js, page_js}, as_json(a));
+}
+
+std::string as_page(const observed& o) {
+    return assemble(observed_html, {basics_js, charts_js, table_js, observed_js}, as_json(o));
 }
 
 }  // namespace rubato::report

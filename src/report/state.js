@@ -1,8 +1,5 @@
-// The data, what is chosen of it, and how contestants look.
+// What is chosen of the data, and how contestants look.
 
-const data = JSON.parse(document.getElementById('data').textContent);
-const at = id => document.getElementById(id);
-const unique = list => [...new Set(list)];
 const group_of = c => [c.collective, c.datatype, c.op, c.root !== null && `root ${c.root}`, c.conditions].filter(Boolean).join(', ');
 const setups = unique(data.cases.map(group_of));
 const state = {
@@ -45,5 +42,4 @@ function best_of(c) {
 const short_name = (c, name) => name.startsWith(`${c.collective}/`) ? name.slice(c.collective.length + 1) : name;
 const entry_of = (c, name) => c.contestants.find(e => e.name === name);
 const p_text = p => p < 0.001 ? 'p < 0.001' : `p = ${p.toFixed(3)}`;
-const percent = share => `${(100 * share).toFixed(1)} %`;
 const ratio_text = r => `${r.value.toFixed(3)} [${r.low.toFixed(3)}, ${r.high.toFixed(3)}]`;

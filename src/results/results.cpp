@@ -1,8 +1,8 @@
 #include "results.hpp"
 
-#include <fmt/format.h>
+#include "json_time.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
@@ -10,16 +10,6 @@
 #include <iterator>
 #include <set>
 #include <tuple>
-
-namespace nlohmann {
-
-template <>
-struct adl_serializer<rubato::time_ns> {
-    static void to_json(json& j, const rubato::time_ns& t) { j = t.count(); }
-    static void from_json(const json& j, rubato::time_ns& t) { t = rubato::time_ns(j.get<std::int64_t>()); }
-};
-
-}  // namespace nlohmann
 
 namespace rubato {
 

@@ -954,6 +954,48 @@ TEST_F(report_command, writes_files) {
     EXPECT_NE(slurp(path("x.txt")).find("msize_bytes"), std::string::npos);
 }
 
+TEST_F(report_command, shows_an_observed_program) {
+    write(
+        "solver.rubato",
+        R"({"kind":"observation","program":"solver","library":"an MPI","ranks":4,"hosts":["a","a","b","b"],)"
+        R"("ended":true,"parts":4,"model":"","lost":0}
+{"kind":"communicator","members":[0,1,2,3],"count":1}
+{"kind":"site","module":"/nonexistent/solver","offset":4096,"symbol":"solve"}
+{"kind":"row","communicator":0,"site":0,"collective":"reduce","form":"blocking","root":2,"calls":50,"callers":4,)"
+        R"("bytes":65536,"time":200000000,"median":1000000,"seen":{"invocations":50,"run_time":2000000,"tail":500000,)"
+        R"("imbalance":1500000,"waiting":0.75,"first":{"rank":0,"share":0.5},"last":{"rank":3,"share":1.0},)"
+        R"("predictable":{"predictor":"last","error":150000,"deviation":375000,"last_right":1.0},"pattern":[0,0,0,1500000],)"
+        R"("examples":[{"number":7,"arrivals":[0,0,0,1500000],"exits":[1,1,2000000,1500001]}]}}
+{"kind":"decision","what":{"decision":"kept","operation":"reduce","root":2,"bytes":65536,"call":9,)"
+        R"("algorithm":"reduce/chain@16KiB","predicted_tail_ns":100000,"measured_tail_ns":120000,"incumbent":"native",)"
+        R"("incumbent_tail_ns":500000,"pattern":{"first":0,"last":3,"imbalance_ns":1500000},"reason":"it is faster"}}
+)");
+    const std::string text = good("report " + path("solver.rubato"));
+    EXPECT_TRUE(text.starts_with("solver: 4 ranks on 2 hosts, an MPI\n\nall 4 ranks\n")) << text;
+    EXPECT_NE(
+        text.find("reduce     64 KiB     2  solve (solver+0x1000)     50  200.000 ms  1.000 ms     75 %       3.00  "
+                  "0 (50 %)  3 (100 %)  60 %, last 100 % (last)"),
+        std::string::npos)
+        << text;
+    EXPECT_NE(
+        text.find(
+            "9  reduce/chain@16KiB  kept      100.00 us  120.00 us  native     500.00 us  1.500 ms  it is faster"),
+        std::string::npos)
+        << text;
+    const std::string modelled = good("report --model hockney:alpha=10us,beta=1ns,gamma=0 " + path("solver.rubato"));
+    EXPECT_NE(modelled.find("19.86"), std::string::npos) << "1500 / 75.536 us\n" << modelled;
+    EXPECT_NE(modelled.find("as measured"), std::string::npos) << modelled;
+    const json all = good_json("report --json --model curie -o " + path("page.html") + " " + path("solver.rubato"));
+    const json& row = all.at("rows").at(0);
+    EXPECT_EQ(row.at("function"), "solve");
+    EXPECT_GT(row.at("instead").size(), 3U);
+    for (const json& w : row.at("instead")) EXPECT_EQ(w.at("run_time").get<int>() - w.at("tail").get<int>(), 1500000);
+    EXPECT_EQ(all.at("decisions").at(0).at("decision"), "kept");
+    EXPECT_TRUE(slurp(path("page.html")).starts_with("<!DOCTYPE html>"));
+    bad("report " + file() + " " + path("solver.rubato"), "give that file alone");
+    bad("report --csv " + path("x.csv") + " " + path("solver.rubato"), "--csv is not for observed programs");
+}
+
 TEST_F(report_command, errors) {
     bad("report", "FILES is required");
     bad("report " + path("missing.jsonl"), "No such file");

@@ -1,5 +1,6 @@
 // The page of `rubato report` in a headless browser: it loads without a network and without an error, draws what it
 // should, and shows the numbers that the command computes.
+#include "observation.hpp"
 #include "results.hpp"
 
 #include <fmt/format.h>
@@ -94,8 +95,9 @@ protected:
     }
 
     /// What the browser makes of the page, with a script run after it.
-    static std::string load(const std::string& script = {}, const std::string& flags = {}) {
-        std::string text = slurp(file("page.html"));
+    static std::string load(const std::string& script = {}, const std::string& flags = {},
+                            const char* name = "page.html") {
+        std::string text = slurp(file(name));
         const std::string end = "</body>";
         text.insert(text.rfind(end), fmt::format("<script>{}</script>", script));
         std::ofstream(file("driven.html")) << text;
@@ -291,6 +293,46 @@ TEST_F(page, is_dark_where_that_is_preferred) {
     expect_sound(dark);
     EXPECT_NE(light.find("data-ground=\"rgb(245, 246, 247)\""), std::string::npos);
     EXPECT_NE(dark.find("data-ground=\"rgb(19, 22, 25)\""), std::string::npos);
+}
+
+/// The other page, of a program that was observed.
+TEST_F(page, of_an_observed_program) {
+    std::vector<observe::part> parts(ranks);
+    for (std::int32_t r = 0; r < ranks; ++r) {
+        observe::recorder out(file("seen.rubato"), {r, ranks, "<b>odd</b>", "here", "an MPI"});
+        observe::recorder::channel& c = out.open(std::array{0, 1, 2, 3, 4});
+        for (int i = 0; i < 20; ++i) {
+            c.record(
+                {collective::reduce, observe::form::blocking, 0, 4096, nullptr, 1ms * i + 10us * r, 1ms * i + 90us});
+            c.record({collective::barrier, observe::form::blocking, 0, 0, nullptr, 1ms * i + 100us, 1ms * i + 101us});
+        }
+        out.note(R"({"decision":"withdrawn","operation":"reduce","bytes":4096,"incumbent_tail_ns":50000})");
+        parts[static_cast<std::size_t>(r)] = *observe::decode(out.bytes());
+        out.remove();
+    }
+    observe::write(observe::summarise(parts), file("seen.rubato"));
+    const std::string shown = fmt::format("{} report {} --model curie", RUBATO_COMMAND, file("seen.rubato"));
+    run(fmt::format("{} -o {}", shown, file("seen.html")));
+    const json computed = json::parse(run(shown + " --json"));
+    const std::string dom = load(R"(
+        const choose = row => document.querySelectorAll('#rows tbody tr')[row].click();
+        choose(1);
+        document.documentElement.dataset.other = document.getElementById('arrivals_note').textContent;
+        choose(0);
+    )",
+                                 {}, "seen.html");
+    expect_sound(dom);
+    EXPECT_NE(dom.find("data-other=\"How long after the first rank each came at barrier"), std::string::npos);
+    EXPECT_EQ(dom.find("<b>odd</b>"), std::string::npos) << "names are text";
+    EXPECT_EQ(count(part(dom, "rows"), "<tr"), 3U);
+    const std::vector<double> rows = values(part(dom, "rows"));
+    for (const json& r : computed.at("rows"))
+        for (const char* what : {"bytes", "calls", "time", "median", "waiting", "imbalance_factor"})
+            EXPECT_NE(std::ranges::find(rows, r.at(what).get<double>()), rows.end()) << what;
+    EXPECT_EQ(count(part(dom, "arrivals"), "class=\"cell\""), 20U * ranks);
+    EXPECT_EQ(count(part(dom, "call"), "class=\"arrival\""), std::size_t{ranks});
+    EXPECT_EQ(count(part(dom, "instead"), "<tr"), 2U + computed.at("rows").at(0).at("instead").size());
+    EXPECT_NE(part(dom, "decisions").find("withdrawn"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+#include "observed_text.hpp"
+
+#include "command.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace rubato::cli {
+namespace {
+
+using observe::row;
+using report::observed;
+using table = std::vector<std::vector<std::string>>;
+
+constexpr std::size_t rows_shown = 20;
+constexpr std::size_t algorithms_shown = 5;
+constexpr std::size_t longest_where = 48;
+
+std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+std::string where(const observed& o, const row& r) {
+    std::string text = o.places[r.site].text();
+    if (text.size() > longest_where) text = fmt::format("...{}", text.substr(text.size() - longest_where + 3));
+    const std::size_t ranks = o.from.communicators[r.communicator].members.size();
+    if (static_cast<std::size_t>(r.callers) < ranks) text += fmt::format(", {} of {} ranks", r.callers, ranks);
+    return text;
+}
+
+std::string operation_text(const row& r) {
+    const std::string_view name = traits(r.what).name;
+    switch (r.how) {
+        case observe::form::nonblocking: return fmt::format("i{}", name);
+        case observe::form::persistent: return fmt::format("{}_init", name);
+        case observe::form::blocking: break;
+    }
+    return std::string(name);
+}
+
+std::string root_text(const row& r) { return traits(r.what).rooted ? fmt::format("{}", r.root) : "-"; }
+std::string who_text(const observe::who_often& w) {
+    return w.rank < 0 ? "-" : fmt::format("{} ({})", w.rank, percent(w.share));
+}
+
+std::string foreseeable(const observe::arrivals_seen& s) {
+    if (s.predictable.predictor.empty() || s.imbalance <= time_ns{}) return "-";
+    return fmt::format("{}, last {} ({})", percent(s.predictable.share()), percent(s.predictable.last_right),
+                       s.predictable.predictor);
+}
+
+std::vector<std::string> line(const observed& o, const row& r) {
+    std::vector<std::string> out{operation_text(r),          format_bytes(r.bytes), root_text(r),         where(o, r),
+                                 fmt::format("{}", r.calls), format_time(r.time),   format_time(r.median)};
+    if (!r.seen)
+        out.insert(out.end(), 5, "-");
+    else
+        out.insert(out.end(), {r.how == observe::form::blocking ? percent(r.seen->waiting) : "-",
+                               fmt::format("{:.2f}", report::imbalance_factor(o, r)), who_text(r.seen->first),
+                               who_text(r.seen->last), foreseeable(*r.seen)});
+    return out;
+}
+
+std::string rows_text(const observed& o, bool all) {
+    const std::size_t shown = all ? o.from.rows.size() : std::min(rows_shown, o.from.rows.size());
+    std::string out;
+    for (std::size_t c = 0; c < o.from.communicators.size(); ++c) {
+        table lines{{"OPERATION", "BYTES", "ROOT", "WHERE", "CALLS", "TIME", "MEDIAN", "WAITING", "IMBALANCE", "FIRST",
+                     "LAST", "FORESEEABLE"}};
+        for (std::size_t i = 0; i < shown; ++i)
+            if (o.from.rows[i].communicator == c) lines.push_back(line(o, o.from.rows[i]));
+        if (lines.size() > 1)
+            out +=
+                fmt::format("\n{}\n\n{}", report::members_text(o, o.from.communicators[c]),
+                            align(lines, {false, true, true, false, true, true, true, true, true, true, true, false}));
+    }
+    if (shown < o.from.rows.size())
+        out += fmt::format("\n{} more rows, in which less time was spent: --all\n", o.from.rows.size() - shown);
+    return out.empty() ? "\nNo collective was seen.\n" : out;
+}
+
+std::string ratio_text(time_ns t, time_ns of) {
+    return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
+                          : "-";
+}
+
+std::string instead_text(const observed& o, bool all) {
+    if (!o.network) return "\nWith --model MODEL, what each algorithm would have taken is simulated.\n";
+    std::string out = fmt::format("\nsimulated under {} with median arrivals, beside what was measured\n", o.model);
+    std::size_t shown = 0;
+    for (std::size_t i = 0; i < o.from.rows.size(); ++i) {
+        if (o.instead[i].empty()) continue;
+        if (!all && ++shown > rows_shown) break;
+        const row& r = o.from.rows[i];
+        table lines{{"ALGORITHM", "RUN TIME", "TAIL", "/MEASURED"},
+                    {"as measured", format_time(r.seen->run_time), format_time(r.seen->tail), "1"}};
+        for (std::size_t k = 0; k < o.instead[i].size() && (all || k < algorithms_shown); ++k) {
+            const report::what_if& w = o.instead[i][k];
+            lines.push_back({w.name + (w.extrapolated ? " *" : ""), format_time(w.run_time), format_time(w.tail),
+                             ratio_text(w.run_time, r.seen->run_time)});
+        }
+        out += fmt::format("\n{}, {}{}, {}\n\n{}", operation_text(r), format_bytes(r.bytes),
+                           traits(r.what).rooted ? fmt::format(", root {}", r.root) : "", where(o, r),
+                           align(lines, {false, true, true, true}));
+    }
+    return out;
+}
+
+/// Whatever it is: notes come from another program.
+std::string field(const nlohmann::json& of, const char* name) {
+    const auto found = of.is_object() ? of.find(name) : of.end();
+    if (found == of.end() || found->is_null()) return "-";
+    return found->is_string() ? found->get<std::string>() : found->dump();
+}
+std::string time_field(const nlohmann::json& of, const char* name) {
+    const auto found = of.is_object() ? of.find(name) : of.end();
+    return found != of.end() && found->is_number_integer() ? format_time(time_ns(found->get<std::int64_t>()))
+                                                           : field(of, name);
+}
+
+std::string decisions_text(const observed& o) {
+    if (o.from.decisions.empty()) return {};
+    table lines{{"OPERATION", "BYTES", "ROOT", "CALL", "ALGORITHM", "DECISION", "PREDICTED", "MEASURED", "INCUMBENT",
+                 "ITS TAIL", "LATE BY", "REASON"}};
+    for (const std::string& text : o.from.decisions) {
+        const nlohmann::json d = nlohmann::json::parse(text);
+        const auto bytes = d.find("bytes");
+        lines.push_back({field(d, "operation"),
+                         bytes != d.end() && bytes->is_number_integer() ? format_bytes(bytes->get<std::int64_t>())
+                                                                        : field(d, "bytes"),
+                         field(d, "root"), field(d, "call"), field(d, "algorithm"), field(d, "decision"),
+                         time_field(d, "predicted_tail_ns"), time_field(d, "measured_tail_ns"), field(d, "incumbent"),
+                         time_field(d, "incumbent_tail_ns"),
+                         time_field(d.value("pattern", nlohmann::json::object()), "imbalance_ns"), field(d, "reason")});
+    }
+    return fmt::format("\ndecisions; times are tails, from the last arrival to the last exit\n\n{}",
+                       align(lines, {false, true, true, true, false, false, true, true, false, true, true, false}));
+}
+
+}  // namespace
+
+std::string observed_text(const observed& o, bool all) {
+    return fmt::format("{}\n{}{}{}", report::summary(o), rows_text(o, all), instead_text(o, all), decisions_text(o));
+}
+
+}  // namespace rubato::cli

@@ -1,0 +1,152 @@
+// What every observed call pays: finding its row, three sums, and for some a time.
+#include "layout.hpp"
+
+#include <atomic>
+#include <exception>
+
+namespace rubato::observe {
+namespace {
+
+template <class T>
+void store(T& to, T value) {
+    std::atomic_ref(to).store(value, std::memory_order_relaxed);
+}
+/// All that was stored before is seen by whoever sees this.
+template <class T>
+void store_last(T& to, T value) {
+    std::atomic_ref(to).store(value, std::memory_order_release);
+}
+
+/// Slots lie in blocks of 16, 16, 32, ... 512.
+constexpr std::size_t block_of(std::size_t slot) {
+    return static_cast<std::size_t>(std::bit_width(slot / first_block));
+}
+constexpr std::size_t begin_of(std::size_t block) { return block == 0 ? 0 : first_block << (block - 1); }
+constexpr std::size_t size_of(std::size_t block) { return block == 0 ? first_block : begin_of(block); }
+static_assert(begin_of(6) + size_of(6) == most_events);
+
+}  // namespace
+
+recorder::channel::channel(recorder& home, std::uint32_t number, channel_part* mine)
+    : home_(home), number_(number), mine_(mine), events_to_share_(events_to_share) {}
+
+std::size_t recorder::channel::hash::operator()(const key& k) const noexcept {
+    const auto rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.root)) << 24 |
+                      static_cast<std::uint64_t>(k.what) << 16 | static_cast<std::uint64_t>(k.how) << 8 | k.size_class;
+    std::uint64_t h = reinterpret_cast<std::uintptr_t>(k.site) * 0x9e3779b97f4a7c15ULL ^ rest * 0xbf58476d1ce4e5b9ULL;
+    h ^= h >> 32;
+    return h;
+}
+
+void recorder::channel::record(const seen& s) noexcept {
+    const std::uint64_t invocation = calls_++;
+    if (mine_ == nullptr) return;
+    const key k{s.site, s.root, s.what, s.how, size_class_of(s.bytes)};
+    std::uint32_t& recent = recent_[hash()(k) % recent_.size()];
+    if (recent == 0 || rows_[recent - 1].of != k) {
+        try {
+            const std::size_t found = find_or_add(k);
+            if (found == rows_.size()) {
+                store(mine_->lost, mine_->lost + 1);
+                store_last(mine_->calls, calls_);
+                return;
+            }
+            recent = static_cast<std::uint32_t>(found) + 1;
+        } catch (const std::exception&) {  // no memory: the program will notice
+            return;
+        }
+    }
+    sums& total = *rows_[recent - 1].where;
+    store(total.bytes, total.bytes + s.bytes);
+    store(total.time, total.time + (s.exit - s.arrival).count());
+    store_last(total.calls, total.calls + 1);
+    keep(invocation, recent - 1, s);
+    store_last(mine_->calls, calls_);
+}
+
+/// Slots are filled one after the other. When all are, half of the invocations are given up: their slots are for the
+/// next ones, of which only half are kept. That depends on numbers of invocations alone, so all ranks keep the same.
+void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s) {
+    operation& of = operations_[rows_[row].operation];
+    event* chosen = nullptr;
+    while (chosen == nullptr) {
+        if (!kept(invocation, of.skipped) || of.slots == 0) return;
+        if (of.next == of.slots) {
+            of.next = 0;
+            of.skipped = of.skipped * 2 + 1;
+            auto* first = reinterpret_cast<block_part*>(of.blocks[0]) - 1;
+            store_last(first->skipped, of.skipped);
+            continue;
+        }
+        event* e = slot(rows_[row].operation, of.next);
+        if (e == nullptr) {
+            of.slots = of.next;  // and no more
+            continue;
+        }
+        ++of.next;
+        if (e->tag == 0 || !kept(invocation_of(e->tag), of.skipped)) chosen = e;
+    }
+    store(chosen->tag, std::uint64_t{0});
+    std::atomic_thread_fence(std::memory_order_release);
+    store(chosen->arrival, s.arrival.count());
+    store(chosen->exit, s.exit.count());
+    store_last(chosen->tag, tag_of(invocation, row));
+}
+
+event* recorder::channel::slot(std::uint32_t which, std::size_t i) {
+    const std::size_t block = block_of(i);
+    event*& begin = operations_[which].blocks[block];
+    if (begin == nullptr) {
+        if (block > 0 && events_to_share_ < size_of(block)) return nullptr;
+        const std::lock_guard lock(home_.mutex_);
+        std::byte* room = home_.allocate(static_cast<std::uint32_t>(record_kind::events),
+                                         sizeof(block_part) + size_of(block) * sizeof(event));
+        if (room == nullptr) return nullptr;
+        auto* part = reinterpret_cast<block_part*>(room);
+        *part = {number_, which, static_cast<std::uint32_t>(begin_of(block)),
+                 static_cast<std::uint32_t>(size_of(block)), 0};
+        home_.publish();
+        begin = reinterpret_cast<event*>(part + 1);
+        if (block > 0) events_to_share_ -= size_of(block);
+    }
+    return begin + (i - begin_of(block));
+}
+
+std::uint32_t recorder::channel::operation_of(key k) {
+    k.site = nullptr;
+    if (traits(k.what).irregular) k.size_class = 0;
+    const auto [found, added] = operation_index_.emplace(k, static_cast<std::uint32_t>(operations_.size()));
+    if (added) operations_.push_back({.slots = operations_.size() < most_operations ? most_events : 0});
+    return found->second;
+}
+
+std::size_t recorder::channel::find_or_add(const key& k) {
+    if (const auto found = index_.find(k); found != index_.end()) return found->second;
+    if (rows_.size() == most_rows) return rows_.size();
+    const std::lock_guard lock(home_.mutex_);
+    if (sums_room_ == 0) {
+        const std::size_t count = std::clamp<std::size_t>(rows_.size(), 8, 1024);
+        std::byte* room =
+            home_.allocate(static_cast<std::uint32_t>(record_kind::sums), sizeof(block_part) + count * sizeof(sums));
+        if (room == nullptr) return rows_.size();
+        auto* part = reinterpret_cast<block_part*>(room);
+        *part = {number_, 0, static_cast<std::uint32_t>(rows_.size()), static_cast<std::uint32_t>(count), 0};
+        home_.publish();
+        sums_block_ = reinterpret_cast<sums*>(part + 1);
+        sums_room_ = count;
+    }
+    const std::uint32_t site = home_.site_number(k.site);
+    rows_.push_back({k, sums_block_, operation_of(k)});
+    index_.emplace(k, static_cast<std::uint32_t>(rows_.size() - 1));
+    sums& made = *sums_block_;
+    made.site = site;
+    made.root = k.root;
+    made.what = static_cast<std::uint8_t>(k.what);
+    made.how = static_cast<std::uint8_t>(k.how);
+    made.size_class = k.size_class;
+    ++sums_block_;
+    --sums_room_;
+    return rows_.size() - 1;
+}
+
+}  // namespace rubato::observe

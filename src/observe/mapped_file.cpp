@@ -1,0 +1,80 @@
+#include "mapped_file.hpp"
+
+#include "rubato/core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rubato::observe {
+namespace {
+
+/// Addresses, not memory. Also what one process may write: a program that makes communicators without end must not fill
+/// the disk.
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+/// Of every machine's pages a multiple.
+constexpr std::size_t least_step = std::size_t{64} << 10;
+constexpr std::size_t longest_step = std::size_t{4} << 20;
+
+}  // namespace
+
+mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
+    const auto fail = [this](int why) {
+        throw error(fmt::format("cannot write '{}'", path_.string()), std::strerror(why),
+                    "name a file in a place with room that can be written to");
+    };
+    std::error_code failed;
+    std::filesystem::create_directories(path_.parent_path(), failed);
+    if (failed) fail(failed.value());
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file_ < 0) fail(errno);
+    void* room = mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int why = room == MAP_FAILED ? errno : (begin_ = static_cast<std::byte*>(room), extend(least_step));
+    if (why == 0) return;
+    if (begin_ != nullptr) munmap(begin_, most_bytes);
+    close(file_);
+    unlink(path_.c_str());
+    fail(why);
+}
+
+mapped_file::~mapped_file() {
+    munmap(begin_, most_bytes);
+    close(file_);
+}
+
+int mapped_file::extend(std::size_t bytes) {
+    if (bytes > most_bytes) return EFBIG;
+    rlimit most{};  // beyond which the kernel does not refuse, but ends the program
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) return EFBIG;
+    int why = EINTR;
+    while (why == EINTR) why = posix_fallocate(file_, static_cast<off_t>(size_), static_cast<off_t>(bytes - size_));
+    if (why != 0) return why;
+    if (mmap(begin_ + size_, bytes - size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
+             static_cast<off_t>(size_)) == MAP_FAILED)
+        return errno;
+    size_ = bytes;
+    return 0;
+}
+
+bool mapped_file::grow_to(std::size_t bytes) {
+    if (bytes <= size_) return true;
+    if (full_) return false;
+    const std::size_t step = std::clamp(size_, least_step, longest_step);
+    const int why = extend(size_ + (bytes - size_ + step - 1) / step * step);
+    if (why == 0) return true;
+    full_ = true;
+    fmt::print(stderr, "rubato: cannot record more in '{}': {}; what is recorded so far stays\n", path_.string(),
+               std::strerror(why));
+    return false;
+}
+
+}  // namespace rubato::observe

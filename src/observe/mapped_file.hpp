@@ -1,0 +1,33 @@
+// A file that grows, at addresses that never change.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+namespace rubato::observe {
+
+/// Its bytes have room on the disk before anybody writes them, as a store without would end the program.
+class mapped_file {
+public:
+    /// An empty file, in a folder that is made if need be. Throws if that cannot be.
+    explicit mapped_file(std::filesystem::path path);
+    ~mapped_file();
+    mapped_file(const mapped_file&) = delete;
+    mapped_file& operator=(const mapped_file&) = delete;
+
+    std::byte* data() const { return begin_; }
+    std::size_t size() const { return size_; }
+    /// False if there is no room, now and ever after; the first time, that is said on standard error.
+    bool grow_to(std::size_t bytes);
+
+private:
+    int extend(std::size_t bytes);
+
+    std::filesystem::path path_;
+    int file_ = -1;
+    std::byte* begin_ = nullptr;
+    std::size_t size_ = 0;
+    bool full_ = false;
+};
+
+}  // namespace rubato::observe

@@ -1,0 +1,97 @@
+// What all processes of a program saw, put together: a row per communicator, operation and place of the call.
+//
+// As a file, it is one JSON object per line, of which "kind" tells what it is: first an observation, then
+// communicators, sites, rows, decisions. Times are whole nanoseconds.
+#pragma once
+
+#include "part.hpp"
+
+#include <iosfwd>
+#include <optional>
+
+namespace rubato::observe {
+
+/// A rank of the communicator, and in which share of the invocations it was the one.
+struct who_often {
+    std::int32_t rank = -1;
+    double share = 0;
+};
+
+/// How well arrivals could have been foretold, by the best predictor of those that there are.
+struct predictability {
+    std::string predictor{};  ///< empty: nothing could be tried
+    time_ns error{};          ///< mean, of a rank's arrival
+    time_ns deviation{};      ///< the same of who takes all to come together, at their median
+    double last_right = 0;    ///< share of the invocations whose last rank was the predicted one
+
+    /// How much of what ranks differ by was foretold: 1 is all, 0 nothing.
+    double share() const;
+};
+
+/// One invocation, from its first arrival on.
+struct invocation {
+    std::uint64_t number = 0;
+    std::vector<time_ns> arrivals{};
+    std::vector<time_ns> exits{};
+};
+
+/// What invocations that all ranks kept say. Medians where nothing else is said.
+struct arrivals_seen {
+    std::size_t invocations = 0;
+    time_ns run_time{};   ///< first arrival to last exit
+    time_ns tail{};       ///< last arrival to last exit
+    time_ns imbalance{};  ///< first to last arrival, mean
+    double waiting = 0;   ///< share of the time in the call until the last rank had come
+    who_often first{};
+    who_often last{};
+    predictability predictable{};
+    std::vector<time_ns> pattern{};      ///< each rank's arrival, from the earliest on
+    std::vector<invocation> examples{};  ///< in their order
+};
+
+struct row {
+    std::size_t communicator = 0;  ///< of the observation's
+    std::size_t site = 0;          ///< of the observation's
+    collective what = collective::barrier;
+    form how = form::blocking;
+    std::int32_t root = 0;
+    std::uint64_t calls = 0;   ///< of the rank with most
+    std::int32_t callers = 0;  ///< ranks that called from there
+    std::int64_t bytes = 0;    ///< of a call, mean
+    time_ns time{};            ///< in the call, sum over the ranks
+    time_ns median{};          ///< in the call, of those that were kept; 0 if none was
+    std::optional<arrivals_seen> seen{};
+};
+
+struct communicator {
+    std::vector<std::int32_t> members{};  ///< ranks in the world
+    std::uint32_t count = 1;              ///< so many had the same members
+};
+
+struct observation {
+    std::string program{};
+    std::string library{};
+    std::int32_t ranks = 0;
+    std::vector<std::string> hosts{};  ///< of each rank; empty where nothing is known
+    bool ended = true;                 ///< false: made of the parts that a program left which did not end well
+    std::int32_t parts = 0;            ///< ranks of which something is known
+    std::string model{};               ///< of the network, if the program noted one
+    std::uint64_t lost = 0;            ///< calls that are in no row, as there was no room
+    std::vector<communicator> communicators{};
+    std::vector<site> sites{};
+    std::vector<row> rows{};               ///< that with most time first
+    std::vector<std::string> decisions{};  ///< JSON objects
+};
+
+/// Parts of one program; those of other ranks than the first's program has are left out.
+observation summarise(std::span<const part> parts);
+
+/// Throws if it cannot be written; then the file is as it was.
+void write(const observation& o, const std::filesystem::path& file);
+/// A file that `write` wrote; or, if there is none or it is older, what FILE.parts has of a program that did not end.
+/// Throws if there is neither.
+observation read(const std::filesystem::path& file);
+/// Whether a file, or its parts, is an observation, by its beginning.
+bool is_observation(const std::filesystem::path& file);
+
+}  // namespace rubato::observe

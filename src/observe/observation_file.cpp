@@ -1,0 +1,207 @@
+#include "../results/json_time.hpp"
+#include "observation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace rubato::observe {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr const char* not_ours = "it is not a file that an observed program has written";
+constexpr const char* way_out = "observe the program again";
+
+}  // namespace
+
+NLOHMANN_JSON_SERIALIZE_ENUM(form, {{form::blocking, "blocking"},
+                                    {form::nonblocking, "nonblocking"},
+                                    {form::persistent, "persistent"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(who_often, rank, share)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(predictability, predictor, error, deviation, last_right)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(invocation, number, arrivals, exits)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(arrivals_seen, invocations, run_time, tail, imbalance, waiting, first, last,
+                                   predictable, pattern, examples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
+
+void to_json(json& j, const row& r) {
+    j = {{"communicator", r.communicator},
+         {"site", r.site},
+         {"collective", traits(r.what).name},
+         {"form", r.how},
+         {"root", r.root},
+         {"calls", r.calls},
+         {"callers", r.callers},
+         {"bytes", r.bytes},
+         {"time", r.time},
+         {"median", r.median}};
+    if (r.seen) j["seen"] = *r.seen;
+}
+
+namespace {
+
+row row_from(const json& j) {
+    row r;
+    r.what = parse_collective(j.at("collective").get<std::string>());
+    j.at("communicator").get_to(r.communicator);
+    j.at("site").get_to(r.site);
+    j.at("form").get_to(r.how);
+    j.at("root").get_to(r.root);
+    j.at("calls").get_to(r.calls);
+    j.at("callers").get_to(r.callers);
+    j.at("bytes").get_to(r.bytes);
+    j.at("time").get_to(r.time);
+    j.at("median").get_to(r.median);
+    if (j.contains("seen")) r.seen = j["seen"].get<arrivals_seen>();
+    return r;
+}
+
+/// What the rest of the program relies on: every number points to something, every list has an entry per rank.
+bool consistent(const observation& o, const row& r) {
+    if (r.communicator >= o.communicators.size() || r.site >= o.sites.size()) return false;
+    const std::size_t ranks = o.communicators[r.communicator].members.size();
+    if (ranks == 0 || r.bytes < 0 || r.root < 0) return false;
+    if (!r.seen) return true;
+    return r.seen->pattern.size() == ranks && std::ranges::all_of(r.seen->examples, [&](const invocation& i) {
+               return i.arrivals.size() == ranks && i.exits.size() == ranks;
+           });
+}
+
+void take(observation& o, const json& fields) {
+    const auto kind = fields.at("kind").get<std::string>();
+    if (kind == "observation") {
+        fields.at("program").get_to(o.program);
+        fields.at("library").get_to(o.library);
+        fields.at("ranks").get_to(o.ranks);
+        fields.at("hosts").get_to(o.hosts);
+        fields.at("ended").get_to(o.ended);
+        fields.at("parts").get_to(o.parts);
+        fields.at("model").get_to(o.model);
+        fields.at("lost").get_to(o.lost);
+    }
+    if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
+    if (kind == "site") o.sites.push_back(fields.get<site>());
+    if (kind == "decision") {
+        if (!fields.at("what").is_object()) throw json::other_error::create(501, "no decision", nullptr);
+        o.decisions.push_back(fields["what"].dump());
+    }
+    if (kind != "row") return;
+    o.rows.push_back(row_from(fields));
+    if (!consistent(o, o.rows.back())) throw json::other_error::create(501, "a row that contradicts the rest", nullptr);
+}
+
+fs::path parts_folder(const fs::path& file) {
+    return file.extension() == ".parts" ? file : fs::path(file.string() + ".parts");
+}
+
+std::string first_line(const fs::path& file) {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+/// Whether there is a part that was begun after the file was written.
+bool parts_are_newer(const fs::path& file) {
+    std::error_code none;
+    const fs::path folder = parts_folder(file);
+    if (!fs::is_directory(folder, none) || fs::is_empty(folder, none)) return false;
+    if (!fs::is_regular_file(file, none)) return true;
+    const auto written = fs::last_write_time(file, none);
+    return std::ranges::any_of(fs::directory_iterator(folder, none), [&](const fs::directory_entry& e) {
+        std::error_code ignored;
+        return e.last_write_time(ignored) > written;
+    });
+}
+
+observation from_parts(const fs::path& file) {
+    std::error_code none;
+    std::vector<std::pair<fs::file_time_type, part>> found;
+    for (const fs::directory_entry& e : fs::directory_iterator(parts_folder(file), none)) {
+        std::ifstream in(e.path(), std::ios::binary);
+        const std::string all(std::istreambuf_iterator<char>(in), {});
+        if (auto p = decode(std::as_bytes(std::span(all)))) found.emplace_back(e.last_write_time(none), std::move(*p));
+    }
+    // A run of fewer ranks leaves parts of an earlier one in place; the newest decides.
+    std::ranges::stable_sort(found, std::greater{}, [](const auto& f) { return f.first; });
+    std::vector<part> parts;
+    parts.reserve(found.size());
+    for (auto& [when, p] : found) parts.push_back(std::move(p));
+    if (parts.empty())
+        throw error(fmt::format("'{}' holds nothing that can be read", parts_folder(file).string()), not_ours, way_out);
+    observation o = summarise(parts);
+    o.ended = false;
+    return o;
+}
+
+observation from_file(const fs::path& file) {
+    std::ifstream in(file);
+    if (!in)
+        throw error(fmt::format("cannot read '{}'", file.string()), std::strerror(errno),
+                    "give a file of an observed program");
+    observation o;
+    std::string line;
+    for (std::size_t number = 1; std::getline(in, line); ++number) {
+        const bool cut = in.eof();  // no newline: whoever copied it was ended
+        try {
+            take(o, json::parse(line));
+        } catch (const std::exception& e) {
+            if (!cut) throw error(fmt::format("{}:{}: {}", file.string(), number, e.what()), not_ours, way_out);
+        }
+    }
+    if (o.ranks == 0) throw error(fmt::format("'{}' holds no observation", file.string()), not_ours, way_out);
+    return o;
+}
+
+}  // namespace
+
+void write(const observation& o, const fs::path& file) {
+    const fs::path next = file.string() + ".new";
+    const auto fail = [&] {
+        const int why = errno;
+        std::error_code none;
+        fs::remove(next, none);
+        throw error(fmt::format("cannot write '{}'", file.string()), std::strerror(why),
+                    "name a file in a place with room that can be written to");
+    };
+    std::ofstream out(next, std::ios::trunc);
+    const auto line = [&out](std::string_view kind, const json& fields) {
+        // The kind comes first: whoever reads knows by the beginning what it is.
+        const std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
+        out << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(text).substr(1)) << '\n';
+    };
+    line("observation", {{"program", o.program},
+                         {"library", o.library},
+                         {"ranks", o.ranks},
+                         {"hosts", o.hosts},
+                         {"ended", o.ended},
+                         {"parts", o.parts},
+                         {"model", o.model},
+                         {"lost", o.lost}});
+    for (const communicator& c : o.communicators) line("communicator", c);
+    for (const site& s : o.sites) line("site", s);
+    for (const row& r : o.rows) line("row", r);
+    for (const std::string& d : o.decisions) line("decision", {{"what", json::parse(d)}});
+    out.close();
+    if (!out) fail();
+    std::error_code failed;
+    fs::rename(next, file, failed);
+    if (failed) {
+        errno = failed.value();
+        fail();
+    }
+}
+
+bool is_observation(const fs::path& file) {
+    return parts_are_newer(file) || first_line(file).starts_with(R"({"kind":"observation",)");
+}
+
+observation read(const fs::path& file) { return parts_are_newer(file) ? from_parts(file) : from_file(file); }
+
+}  // namespace rubato::observe

@@ -1,0 +1,175 @@
+#include "recorder.hpp"
+
+#include "layout.hpp"
+#include "mapped_file.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <limits>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+namespace rubato::observe {
+namespace {
+
+std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t rank) {
+    return std::filesystem::absolute(file.string() + ".parts") / fmt::format("{}", rank);
+}
+
+/// A module's file, whatever the working folder is later. The program itself may be known by how it was called only.
+std::string module_path(const Dl_info& found, const link_map& module) {
+    std::error_code none;
+    const bool program = module.l_name == nullptr || *module.l_name == 0;
+    const std::filesystem::path name = program ? "/proc/self/exe" : found.dli_fname;
+    const std::filesystem::path real = std::filesystem::canonical(name, none);
+    return none ? name.string() : real.string();
+}
+
+template <class Part>
+Part* start(std::byte* room) {
+    return room != nullptr ? reinterpret_cast<Part*>(room) : nullptr;
+}
+
+/// The texts after a record; their lengths are in it.
+template <class Part, std::size_t N>
+void append(Part& part, const std::array<std::string_view, N>& texts) {
+    auto* to = reinterpret_cast<char*>(&part + 1);
+    for (std::size_t i = 0; i < N; ++i) {
+        part.lengths[i] = static_cast<std::uint32_t>(texts[i].size());
+        to = std::copy(texts[i].begin(), texts[i].end(), to);
+    }
+}
+
+std::vector<member_run> runs_of(std::span<const std::int32_t> members) {
+    std::vector<member_run> runs;
+    for (const std::int32_t m : members) {
+        if (!runs.empty()) {
+            member_run& last = runs.back();
+            const std::int64_t step = std::int64_t{m} - last.first;
+            if (last.count == 1 && step == static_cast<std::int32_t>(step)) {
+                last.step = static_cast<std::int32_t>(step);
+                last.count = 2;
+                continue;
+            }
+            if (last.count > 1 && step == std::int64_t{last.step} * last.count) {
+                ++last.count;
+                continue;
+            }
+        }
+        runs.push_back({m, 0, 1});
+    }
+    return runs;
+}
+
+}  // namespace
+
+recorder::recorder(const std::filesystem::path& file, const process& who)
+    : path_(part_of(file, who.rank)), file_(std::make_unique<mapped_file>(path_)) {
+    auto* head = reinterpret_cast<file_head*>(file_->data());
+    head->used = sizeof(file_head);
+    auto* part =
+        start<process_part>(allocate(static_cast<std::uint32_t>(record_kind::process),
+                                     sizeof(process_part) + who.program.size() + who.host.size() + who.library.size()));
+    if (part == nullptr)
+        throw error(fmt::format("cannot write '{}'", path_.string()), "its disk is full",
+                    "make room, or write elsewhere");
+    part->rank = who.rank;
+    part->ranks = who.ranks;
+    append(*part, std::array<std::string_view, 3>{who.program, who.host, who.library});
+    publish();
+    head->magic = magic;
+}
+
+recorder::~recorder() = default;
+
+std::byte* recorder::allocate(std::uint32_t kind, std::size_t bytes) {
+    const auto* head = reinterpret_cast<const file_head*>(file_->data());
+    const std::size_t whole = (sizeof(record_head) + bytes + 7) / 8 * 8;
+    if (whole > std::numeric_limits<std::uint32_t>::max() || !file_->grow_to(head->used + whole)) return nullptr;
+    std::byte* at = file_->data() + head->used;
+    *reinterpret_cast<record_head*>(at) = {kind, static_cast<std::uint32_t>(whole)};
+    return at + sizeof(record_head);
+}
+
+void recorder::publish() {
+    auto* head = reinterpret_cast<file_head*>(file_->data());
+    const std::uint32_t bytes = reinterpret_cast<const record_head*>(file_->data() + head->used)->bytes;
+    std::atomic_ref(head->used).store(head->used + bytes, std::memory_order_release);
+}
+
+recorder::channel& recorder::open(std::span<const std::int32_t> members) {
+    const std::lock_guard lock(mutex_);
+    const std::vector<member_run> runs = runs_of(members);
+    const auto number = static_cast<std::uint32_t>(channels_.size());
+    auto* part = start<channel_part>(allocate(static_cast<std::uint32_t>(record_kind::channel),
+                                              sizeof(channel_part) + runs.size() * sizeof(member_run)));
+    std::vector<std::int32_t> who;
+    for (const member_run& r : runs) who.insert(who.end(), {r.first, r.step, r.count});
+    const std::uint32_t ordinal = opened_[std::move(who)]++;
+    if (part != nullptr) {
+        part->number = number;
+        part->ordinal = ordinal;
+        part->runs = static_cast<std::uint32_t>(runs.size());
+        std::ranges::copy(runs, reinterpret_cast<member_run*>(part + 1));
+        publish();
+    }
+    channels_.push_back(std::unique_ptr<channel>(new channel(*this, number, part)));
+    return *channels_.back();
+}
+
+void recorder::common_time(time_ns own, time_ns common) {
+    const std::lock_guard lock(mutex_);
+    auto* part = start<clock_part>(allocate(static_cast<std::uint32_t>(record_kind::clock), sizeof(clock_part)));
+    if (part == nullptr) return;
+    *part = {own.count(), common.count()};
+    publish();
+}
+
+void recorder::note(std::string_view json_line) {
+    const std::lock_guard lock(mutex_);
+    auto* part =
+        start<note_part>(allocate(static_cast<std::uint32_t>(record_kind::note), sizeof(note_part) + json_line.size()));
+    if (part == nullptr) return;
+    append(*part, std::array{json_line});
+    publish();
+}
+
+std::uint32_t recorder::site_number(const void* address) {
+    const auto [found, added] = sites_.emplace(address, static_cast<std::uint32_t>(sites_.size()));
+    if (!added) return found->second;
+    Dl_info info{};
+    link_map* module = nullptr;
+    std::string path;
+    std::string_view symbol;
+    auto offset = reinterpret_cast<std::uintptr_t>(address);
+    if (address != nullptr && dladdr1(address, &info, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0) {
+        path = module_path(info, *module);
+        if (info.dli_sname != nullptr) symbol = info.dli_sname;
+        offset -= module->l_addr;
+    }
+    auto* part = start<site_part>(
+        allocate(static_cast<std::uint32_t>(record_kind::site), sizeof(site_part) + path.size() + symbol.size()));
+    if (part != nullptr) {
+        part->offset = offset;
+        part->number = found->second;
+        append(*part, std::array<std::string_view, 2>{path, symbol});
+        publish();
+    }
+    return found->second;
+}
+
+std::span<const std::byte> recorder::bytes() const {
+    const auto* head = reinterpret_cast<const file_head*>(file_->data());
+    return {file_->data(), head->used};
+}
+
+void recorder::remove() {
+    std::error_code none;  // that it lies there does no harm
+    std::filesystem::remove(path_, none);
+    std::filesystem::remove(path_.parent_path(), none);  // by the last one
+}
+
+}  // namespace rubato::observe

@@ -1,0 +1,145 @@
+// What one process sees of its program's collectives, written into a file as it happens: FILE.parts/RANK. The file is
+// mapped, so what was seen outlives the process, however that ends. part.hpp reads it.
+#pragma once
+
+#include "rubato/problem.hpp"
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace rubato::observe {
+
+struct process {
+    std::int32_t rank = 0;  ///< in the world, of `ranks`
+    std::int32_t ranks = 1;
+    std::string program{};
+    std::string host{};
+    std::string library{};  ///< MPI's name and version
+
+    bool operator==(const process&) const = default;
+};
+
+enum class form : std::uint8_t { blocking, nonblocking, persistent };
+
+/// One call. Times are on the process's own clock; of forms that do not block, `exit` is when the call returned.
+struct seen {
+    collective what = collective::barrier;
+    form how = form::blocking;
+    std::int32_t root = 0;  ///< rank in the communicator; 0 where there is none
+    /// Of the vector, or of one rank's chunk where a buffer has one per rank; of v-forms, this rank's own in all.
+    std::int64_t bytes = 0;
+    const void* site = nullptr;  ///< return address, or null
+    time_ns arrival{};
+    time_ns exit{};
+};
+
+// Parts of the mapped file (layout.hpp).
+struct sums;
+struct event;
+struct channel_part;
+class mapped_file;
+
+/// Keeps exact sums, and the times of some invocations. open, common_time and note may be called by several threads.
+/// Where the disk is full, one line on standard error says so, and no more is kept than has room.
+class recorder {
+public:
+    /// Throws if the file cannot be written.
+    recorder(const std::filesystem::path& file, const process& who);
+    ~recorder();
+    recorder(const recorder&) = delete;
+    recorder& operator=(const recorder&) = delete;
+
+    class channel;
+    /// A communicator: the ranks in the world of its members, by rank in it. The same members again are another one;
+    /// all its members open those in the same order. Valid as long as the recorder.
+    channel& open(std::span<const std::int32_t> members);
+    /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
+    void common_time(time_ns own, time_ns common);
+    /// A JSON object: a decision, explained; or {"model": "..."}, by which to simulate.
+    void note(std::string_view json_line);
+    /// All of it, for rank 0. Nobody may record meanwhile.
+    std::span<const std::byte> bytes() const;
+    /// The file is not needed any more: one holds everything.
+    void remove();
+
+private:
+    /// Zeroed room for a record of this kind, which is not to be seen before `publish`; null if there is none. Locked.
+    std::byte* allocate(std::uint32_t kind, std::size_t bytes);
+    void publish();
+    std::uint32_t site_number(const void* address);
+
+    std::filesystem::path path_;
+    std::mutex mutex_{};
+    std::unique_ptr<mapped_file> file_;
+    std::map<std::vector<std::int32_t>, std::uint32_t> opened_{};  ///< by members, as the file has them
+    std::unordered_map<const void*, std::uint32_t> sites_{};
+    std::vector<std::unique_ptr<channel>> channels_{};
+};
+
+/// One thread at a time; different channels are independent.
+class recorder::channel {
+public:
+    void record(const seen& s) noexcept;
+
+private:
+    friend class recorder;
+
+    /// Calls whose sums are kept together.
+    struct key {
+        const void* site;
+        std::int32_t root;
+        collective what;
+        form how;
+        std::uint8_t size_class;
+
+        bool operator==(const key&) const = default;
+    };
+    struct hash {
+        std::size_t operator()(const key& k) const noexcept;
+    };
+    struct entry {
+        key of;
+        sums* where;
+        std::uint32_t operation;
+    };
+    static constexpr std::size_t block_count = 7;
+    /// Calls that all ranks know to be alike: the same but for the site, and the size of a v-form. Of each some times
+    /// are kept, so that what is called often leaves room for what is not.
+    struct operation {
+        std::array<event*, block_count> blocks{};
+        std::size_t slots = 0;
+        std::size_t next = 0;
+        std::uint64_t skipped = 0;
+    };
+
+    channel(recorder& home, std::uint32_t number, channel_part* mine);
+    /// Its place among the rows; past the end if there is no room.
+    std::size_t find_or_add(const key& k);
+    std::uint32_t operation_of(key k);
+    void keep(std::uint64_t invocation, std::size_t row, const seen& s);
+    event* slot(std::uint32_t which, std::size_t i);
+
+    recorder& home_;
+    std::uint32_t number_;
+    channel_part* mine_;  ///< null: there was no room
+    std::uint64_t calls_ = 0;
+    std::vector<entry> rows_{};
+    std::array<std::uint32_t, 64> recent_{};  ///< rows by hash, counted from 1
+    std::unordered_map<key, std::uint32_t, hash> index_{};
+    std::vector<operation> operations_{};
+    std::unordered_map<key, std::uint32_t, hash> operation_index_{};
+    std::size_t events_to_share_;
+    std::size_t sums_room_ = 0;  ///< of the last block of sums
+    sums* sums_block_ = nullptr;
+};
+
+}  // namespace rubato::observe

@@ -1,0 +1,48 @@
+// What a program was seen to do, and what it would have done with other algorithms.
+#pragma once
+
+#include "observation.hpp"
+#include "rubato/model.hpp"
+#include "symbols.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace rubato::report {
+
+/// A row, done by an algorithm of ours: simulated with the median arrivals.
+struct what_if {
+    std::string name{};  ///< "reduce/chain@8KiB"
+    time_ns run_time{};
+    time_ns tail{};
+    bool extrapolated = false;  ///< from fewer ranks
+};
+
+struct observed {
+    observe::observation from{};
+    std::string file{};
+    std::vector<place> places{};  ///< of the observation's sites
+    std::string model{};          ///< as it was given; empty if none
+    std::optional<rubato::model> network{};
+    std::vector<std::vector<what_if>> instead{};  ///< of each row, the best first; empty if nothing was simulated
+};
+
+/// Reads a file, or the parts of a program that did not end, and finds the places. An empty model: the file's, if it
+/// has one. Throws as observe::read and parse_model do.
+observed look_at(const std::string& file, const std::string& model);
+/// Simulates what can solve the row's problem, each with the best of its segment sizes. Rows are independent.
+void simulate_instead(observed& o, std::size_t row);
+
+/// Of a row: the mean spread of arrivals as a multiple of the time that a message of its size takes (Faraj et al. 2008:
+/// above 1, arrivals are imbalanced). Without a model, as a multiple of the tail.
+double imbalance_factor(const observed& o, const observe::row& r);
+
+/// "solver: 16 ranks on 4 hosts, Open MPI 4.1.4"; a second line if the program did not end.
+std::string summary(const observed& o);
+/// "all 16 ranks", "4 ranks: 0, 2, 4, 6"
+std::string members_text(const observed& o, const observe::communicator& c);
+
+nlohmann::ordered_json as_json(const observed& o);
+/// One page that needs nothing else.
+std::string as_page(const observed& o);
+
+}  // namespace rubato::report

@@ -1,0 +1,22 @@
+// Where in a program's source an address is.
+#pragma once
+
+#include "part.hpp"
+
+namespace rubato::report {
+
+/// What is known of a call; each may be missing.
+struct place {
+    std::string module{};  ///< without folders, and the address in it, "libsolver.so+0x1a2b"
+    std::string function{};
+    std::string file{};
+    int line = 0;
+
+    /// "solve (solver.c:120)", "solve (libsolver.so+0x1a2b)", "libsolver.so+0x1a2b"
+    std::string text() const;
+};
+
+/// By the modules' own debugging information, or what is installed of it. Never fails: a module may be gone.
+std::vector<place> find_places(std::span<const observe::site> sites);
+
+}  // namespace rubato::report
