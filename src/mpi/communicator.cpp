@@ -1,3 +1,4 @@
+#include "broadcast.hpp"
 #include "mpi_stage.hpp"
 #include "private_communicator.hpp"
 #include "process.hpp"
@@ -116,8 +117,8 @@ public:
     void use_model(const model& network, const model* inside) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
-        const std::string text = agreed_text(to_string(network));
-        const std::string inside_text = agreed_text(inside != nullptr ? to_string(*inside) : "");
+        const std::string text = broadcast(comm_.get(), to_string(network));
+        const std::string inside_text = broadcast(comm_.get(), inside != nullptr ? to_string(*inside) : "");
         int early = wants_background_ && may_use_background(false) ? 1 : 0;
         check(MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
         std::optional<model> within;
@@ -219,15 +220,6 @@ private:
         if (how.exchange_every < 1)
             throw error(fmt::format("an exchange every {} calls", how.exchange_every), "it takes place now and then",
                         "give 1 or more");
-    }
-
-    /// Rank 0's.
-    std::string agreed_text(std::string text) {
-        std::int64_t length = static_cast<std::int64_t>(text.size());
-        check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        text.resize(static_cast<std::size_t>(length));
-        check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
-        return text;
     }
 
     void arrive(const selection& how, const call& c, const void* site) {

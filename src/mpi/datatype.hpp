@@ -10,7 +10,7 @@
 namespace rubato::mpi {
 
 /// Every MPI return code passes here.
-void check(int code, const char* call);
+RUBATO_API void check(int code, const char* call);
 
 struct type_info {
     MPI_Datatype type = MPI_BYTE;

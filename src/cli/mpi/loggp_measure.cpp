@@ -1,12 +1,11 @@
 #include "loggp_measure.hpp"
 
-#include "measured_link.hpp"
+#include "../../mpi/link_sweep.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/mpi.hpp"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace rubato::cli {
 namespace {
@@ -14,12 +13,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // Shares of the time that there is.
-constexpr int share_of_fan = 20;  // 1/20
-constexpr int share_of_warm_up = 20;
+constexpr int share_of_fan = 20;    // 1/20
 constexpr int share_of_large = 10;  // each way
-constexpr int warm_ups = 5;
-constexpr int most_repetitions = 300;
-constexpr int most_in_fan = 32;  // ranks, beside the client
+constexpr int most_in_fan = 32;     // ranks, beside the client
 
 std::vector<std::int64_t> message_sizes(std::int64_t most) {
     std::vector<std::int64_t> sizes{1, 8, 32};
@@ -29,79 +25,8 @@ std::vector<std::int64_t> message_sizes(std::int64_t most) {
     return sizes;
 }
 
-/// One size. The fastest of what was measured tells what it costs: a disturbed repetition must not use up its time.
-struct sweep_entry {
-    round_trips times{};
-    bool spaced = true;
-    double single = std::numeric_limits<double>::infinity();
-    time_ns fastest = time_ns::max();  // a repetition in all
-};
-
-/// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few would not tell it from
-/// noise. If it was only disturbed, a later one shows that, and bursts begin anew.
-void fit_in(sweep_entry& e, time_ns share) {
-    const int before = e.times.messages;
-    struct way {
-        int messages;
-        bool spaced;
-    };
-    for (const way w : {way{16, true}, {8, true}, {16, false}, {8, false}, {4, false}, {2, false}}) {
-        e.times.messages = w.messages;
-        e.spaced = w.spaced;
-        const double trips = 1 + (w.messages + 1) / 2. + (w.spaced ? 2 * w.messages : 0);
-        if (e.single * trips * 3 < static_cast<double>(share.count())) break;
-    }
-    if (e.times.messages == before) return;
-    e.times.burst.clear();
-    e.times.spaced.clear();
-}
-
-void measure_once(link_client& link, sweep_entry& e, time_ns share) {
-    round_trips& t = e.times;
-    const time_ns begin = own_time();
-    const double single = link.round_trip(1, {}, t.bytes);
-    e.single = std::min(e.single, single);
-    fit_in(e, share);
-    const double burst = link.round_trip(t.messages, {}, t.bytes);
-    t.single.push_back(single);
-    t.burst.push_back(burst);
-    if (e.spaced) {
-        const double gap = (burst - single) / (t.messages - 1);
-        const time_ns delay(static_cast<time_ns::rep>(std::max(single, gap)));
-        t.spaced.push_back(link.round_trip(t.messages, delay, t.bytes));
-    }
-    e.fastest = std::min(e.fastest, own_time() - begin);
-}
-
-/// All sizes in turn, again and again: what disturbs for a while disturbs all of them a little, none of them much.
-std::vector<round_trips> sweep(link_client& link, std::int64_t max_bytes, time_ns budget) {
-    const time_ns begin = own_time();
-    std::vector<sweep_entry> entries;
-    for (const std::int64_t bytes : message_sizes(max_bytes)) entries.push_back({{bytes}});
-    for (int i = 0; i < warm_ups; ++i)
-        for (sweep_entry& e : entries)
-            if (own_time() - begin < budget / share_of_warm_up)
-                e.single = std::min(e.single, link.round_trip(1, {}, e.times.bytes));
-    const time_ns share = budget / static_cast<time_ns::rep>(entries.size());
-    for (bool more = true; more;) {
-        more = false;
-        for (sweep_entry& e : entries) {
-            const auto done = static_cast<time_ns::rep>(e.times.single.size());
-            const bool enough =
-                done == most_repetitions || own_time() - begin > budget || e.fastest > share / (done + 1);
-            if (done > 0 && enough) continue;
-            measure_once(link, e, share);
-            more = true;
-        }
-    }
-    std::vector<round_trips> all;
-    all.reserve(entries.size());
-    for (sweep_entry& e : entries) all.push_back(std::move(e.times));
-    return all;
-}
-
 /// The smallest message whose send waits for its receive, to the byte.
-std::optional<std::int64_t> find_rendezvous(link_client& link, const std::vector<round_trips>& sizes) {
+std::optional<std::int64_t> find_rendezvous(mpi::link_client& link, const std::vector<round_trips>& sizes) {
     const auto waits = [&](std::int64_t bytes) {
         const auto as_large = std::ranges::lower_bound(sizes, bytes, {}, &round_trips::bytes);
         const double transfer = low_quantile(as_large->single).value / 2;
@@ -123,21 +48,6 @@ std::optional<std::int64_t> find_rendezvous(link_client& link, const std::vector
     return std::nullopt;
 }
 
-/// As the engine combines what it has received, in segments of usual size.
-reading measure_combine() {
-    constexpr int count = 64 << 7;  // 64 KiB
-    constexpr int unused = 10;
-    std::vector<double> left(count, 1e-9), into(count, 1.), times;
-    for (int i = 0; i < 200 + unused; ++i) {
-        const time_ns begin = own_time();
-        MPI_Reduce_local(left.data(), into.data(), count, MPI_DOUBLE, MPI_SUM);
-        if (i >= unused) times.push_back(static_cast<double>((own_time() - begin).count()));
-    }
-    const reading all = low_quantile(std::move(times));
-    constexpr double bytes = count * sizeof(double);
-    return {all.value / bytes, all.spread / bytes};
-}
-
 /// 1:n n:1 (II.2.3): RTT(P) for every P up to the number of peers.
 class fan_out {
 public:
@@ -155,7 +65,7 @@ public:
         std::vector<std::vector<double>> times(peers_.size());
         for (std::size_t n = peers_.size(); n > 0; --n) round_trip(n, again);  // connects
         const time_ns end = own_time() + budget;
-        while (times[0].size() < 5 || (std::ssize(times[0]) < most_repetitions && own_time() < end))
+        while (times[0].size() < 5 || (std::ssize(times[0]) < mpi::most_repetitions && own_time() < end))
             for (std::size_t n = 1; n <= peers_.size(); ++n) times[n - 1].push_back(round_trip(n, again));
         round_trip(peers_.size(), last);
         std::vector<double> result;
@@ -191,7 +101,7 @@ private:
 };
 
 double per_second(time_ns of_large_message) {
-    return static_cast<double>(large_message) / std::chrono::duration<double>(of_large_message).count();
+    return static_cast<double>(mpi::large_message) / std::chrono::duration<double>(of_large_message).count();
 }
 
 std::array<std::string, 2> hosts(MPI_Comm pair) {
@@ -221,13 +131,13 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
     if (!takes_part) return std::nullopt;
 
     if (is_client) {
-        link_client link(pair, how.max_bytes);
-        result.sizes = sweep(link, how.max_bytes, how.budget * 7 / 10);
+        mpi::link_client link(pair, how.max_bytes);
+        result.sizes = mpi::sweep(link, message_sizes(how.max_bytes), how.budget * 7 / 10);
         result.rendezvous = find_rendezvous(link, result.sizes);
         link.stop();
-        result.combine = measure_combine();
+        result.combine = mpi::measure_combine();
     } else {
-        serve_link(pair, how.max_bytes);
+        mpi::serve_link(pair, how.max_bytes);
     }
     const auto [client_host, server_host] = hosts(pair);
     result.client_host = client_host;
@@ -236,8 +146,10 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
         mpi::settings quiet;
         quiet.background = false;
         mpi::communicator common(pair, quiet);
-        result.goodput_there = per_second(time_large_message(pair, common.clock(), true, how.budget / share_of_large));
-        result.goodput_back = per_second(time_large_message(pair, common.clock(), false, how.budget / share_of_large));
+        result.goodput_there =
+            per_second(mpi::time_large_message(pair, common.clock(), true, how.budget / share_of_large));
+        result.goodput_back =
+            per_second(mpi::time_large_message(pair, common.clock(), false, how.budget / share_of_large));
         std::int64_t error = common.clock().error_bound().count();
         MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair);
         result.clock_error = time_ns(error);

@@ -1,6 +1,6 @@
 #include "loggp_report.hpp"
 
-#include "measured_link.hpp"
+#include "../../mpi/measured_link.hpp"
 
 #include "command.hpp"
 
@@ -72,7 +72,7 @@ loggp_report::loggp_report(const measured_network& measured, const measure_setti
 
 std::string loggp_report::goodput() const {
     return fmt::format("a message of {}: {} from rank {} to {}, {} back (clocks agree within {})",
-                       format_bytes(large_message), speed_text(measured_.goodput_there), how_.client, how_.server,
+                       format_bytes(mpi::large_message), speed_text(measured_.goodput_there), how_.client, how_.server,
                        speed_text(measured_.goodput_back), format_time(measured_.clock_error));
 }
 

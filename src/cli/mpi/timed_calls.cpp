@@ -1,6 +1,6 @@
 #include "timed_calls.hpp"
 
-#include "measured_link.hpp"
+#include "../../mpi/measured_link.hpp"
 #include "rubato/statistics.hpp"
 
 #include <fmt/format.h>
@@ -48,22 +48,22 @@ link timed_calls::measure_link() {
     std::array<std::int64_t, 2> measured{};
     if (me_ == 0) {
         constexpr int times = 200;
-        link_client client(pair, 8);
+        mpi::link_client client(pair, 8);
         std::vector<double> round_trips;
         for (int i = 0; i < times; ++i) round_trips.push_back(client.round_trip(1, {}, 8));
         client.stop();
         measured[0] = static_cast<std::int64_t>(median(round_trips) / 2);
     } else if (me_ == 1) {
-        serve_link(pair, 8);
+        mpi::serve_link(pair, 8);
     }
     if (pair != MPI_COMM_NULL) {
-        measured[1] = std::min(time_large_message(pair, plain_.clock(), true, 2s),
-                               time_large_message(pair, plain_.clock(), false, 2s))
+        measured[1] = std::min(mpi::time_large_message(pair, plain_.clock(), true, 2s),
+                               mpi::time_large_message(pair, plain_.clock(), false, 2s))
                           .count();
         MPI_Comm_free(&pair);
     }
     MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world);
-    const auto bytes = static_cast<double>(large_message);
+    const auto bytes = static_cast<double>(mpi::large_message);
     return {time_ns(measured[0]), std::max(0.0, static_cast<double>(measured[1] - measured[0]) / bytes)};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-namespace rubato::cli {
+namespace rubato::mpi {
 namespace {
 
 enum class job : std::int64_t { stop, round_trip, late_receive };
@@ -118,4 +118,4 @@ time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there,
     return best;
 }
 
-}  // namespace rubato::cli
+}  // namespace rubato::mpi

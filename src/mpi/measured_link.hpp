@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <vector>
 
-namespace rubato::cli {
+namespace rubato::mpi {
 
 /// Rank 0 of a communicator of two. The server does what it is told, and is ready when the clock starts.
-class link_client {
+class RUBATO_API link_client {
 public:
     link_client(MPI_Comm pair, std::int64_t max_bytes);
 
@@ -28,11 +28,11 @@ private:
 };
 
 /// Rank 1: until it is stopped.
-void serve_link(MPI_Comm pair, std::int64_t max_bytes);
+RUBATO_API void serve_link(MPI_Comm pair, std::int64_t max_bytes);
 
 constexpr int large_message = 4 << 20;
 /// Both ranks: the quickest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
 /// `budget`.
-time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
+RUBATO_API time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
 
-}  // namespace rubato::cli
+}  // namespace rubato::mpi

@@ -1,0 +1,81 @@
+// Which calls of a program to make by a plan of Rubato's, and which by the MPI library's own collective.
+//
+// One director per rank and communicator. All must direct alike, so what they decide follows from what is equal on all
+// ranks: the calls, and numbers that they have exchanged. See architecture.md, "The drop-in".
+#pragma once
+
+#include "rubato/choose.hpp"
+#include "rubato/history.hpp"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace rubato {
+
+/// What a director needs of the other ranks. All ranks call the same members in the same order.
+class RUBATO_API board {
+public:
+    virtual ~board() = default;
+
+    /// Begins to gather as many numbers from every rank; nobody waits. A ticket to take them by.
+    virtual std::uint64_t gather(std::span<const std::int64_t> mine) = 0;
+    /// Likewise the numbers of one rank, for all; `numbers` has the same size on all ranks.
+    virtual std::uint64_t tell(rank from, std::span<const std::int64_t> numbers) = 0;
+    /// What a ticket stands for, rank by rank; waits until it is there.
+    virtual std::vector<std::int64_t> take(std::uint64_t ticket) = 0;
+    /// Sets the ranks' clocks by each other.
+    virtual void synchronise() = 0;
+    /// The network, which may have to be measured when it is first asked for.
+    virtual const model& network() = 0;
+    /// Reads any clock of this rank, to find out how long something takes.
+    virtual time_ns now() = 0;
+};
+
+/// A call as all ranks know it. A reduction's operator commutes.
+struct directed_call {
+    collective what = collective::barrier;
+    rank root{};
+    std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, of the mean one
+};
+
+/// How to make a call.
+struct directive {
+    const algorithm* use = nullptr;  ///< null: by the native collective
+    std::uint32_t segments = 1;
+    time_ns round_time{};
+    std::vector<time_ns> arrivals{};  ///< to plan by
+};
+
+class RUBATO_API director {
+public:
+    /// Candidates for a problem with that many bytes per chunk, the best first.
+    using choice = std::function<std::vector<candidate>(const problem&, std::int64_t bytes)>;
+    struct settings {
+        rank me{};
+        std::int32_t ranks = 1;
+        double margin = 0.1;               ///< by how much a plan must be better to be tried, as a share of the tail
+        bool early = false;                ///< early forms may be chosen
+        const algorithm* force = nullptr;  ///< for all calls, whatever it costs
+        choice choose{};                   ///< if none is given, by simulation on the board's network
+    };
+    /// Takes a decision as a JSON object on one line; equal on all ranks.
+    using explainer = std::function<void(std::string_view)>;
+
+    director(settings how, board& others, explainer explain);
+    ~director();
+    director(const director&) = delete;
+    director& operator=(const director&) = delete;
+
+    /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
+    const directive& arrive(const directed_call& c, time_ns now);
+    void leave(time_ns now);
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace rubato

@@ -1,0 +1,153 @@
+// The calls of one operation: who makes them, the native collective or a plan.
+//
+// There is an incumbent, at first the native collective, and now and then a challenger. Before a challenge the
+// incumbent is measured by some calls in a row, then the challenger makes some calls, and the better one stays. All
+// else follows: a plan that a choice promises challenges; if it fails, the next one may, later; the native collective
+// challenges a plan that has become slow, or from time to time one whose gain is so small that asking is cheap; and if
+// ranks come otherwise than before, there is a new choice.
+#pragma once
+
+#include "ledger.hpp"
+#include "level.hpp"
+#include "rubato/director.hpp"
+#include "rubato/predictor.hpp"
+#include "rules.hpp"
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+
+namespace rubato::direct {
+
+/// What the contests of a communicator have in common.
+struct shared {
+    director::settings how;
+    board& others;
+    director::explainer explain;
+    ledger account{};
+    int free_duels = 0;      ///< had so far
+    time_ns own_exchange{};  ///< how long the last exchange kept this rank busy
+    time_ns synchronised{};  ///< when clocks were set
+    time_ns synchronise_after{};
+};
+
+/// Into how many pieces of that size a chunk is cut; 0: into none.
+std::uint32_t pieces(std::int64_t bytes, std::int64_t segment);
+/// The farthest that two patterns of arrivals are apart.
+time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b);
+
+class contest {
+public:
+    contest(shared& with, const directed_call& first);
+
+    const directive& arrive(const directed_call& c, time_ns now);
+    void leave(time_ns now) { exit_ = now; }
+
+private:
+    struct contender {
+        const algorithm* use = nullptr;  // null: the native collective
+        std::int64_t segment = 0;        // bytes
+        time_ns round_time{};
+        time_ns predicted{};  // tail
+        std::optional<level> measured{};
+        std::optional<pattern_predictor> pattern{};  // of its own calls: who makes a call has a part in when ranks come
+        std::vector<time_ns> planned_by{};
+
+        std::string_view name() const { return use == nullptr ? "native" : use->id; }
+    };
+    enum class phase : std::uint8_t { resting, measuring, choosing, trying };
+    enum class next : std::uint8_t { choice, listed, native };
+    /// An exchange under way.
+    struct pending {
+        std::uint64_t ticket;
+        std::uint64_t due;  // the call from which on it counts
+        std::uint64_t call;
+        std::size_t by;
+        std::int64_t bytes;
+    };
+
+    static constexpr std::size_t native = 0;
+
+    // What is told of a choice: how long it took, the incumbent's tail or -1, how many candidates, and of each its
+    // algorithm, segment, round time and tail.
+    static constexpr std::size_t most_listed = free_duels;
+    static constexpr std::size_t numbers_before = 3;
+    static constexpr std::size_t numbers_of_candidate = 4;
+    static constexpr std::size_t numbers_of_choice = numbers_before + most_listed * numbers_of_candidate;
+
+    std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
+    bool is_sampled() const;
+    void direct(const directed_call& c);
+
+    void report(time_ns now);
+    void learn(const pending& p);
+    void observe(contender& by, const sample& s);
+    void rest(std::uint64_t interval);
+    void fail(int samples);
+    void measure(next what);
+    void measured();
+    void order_choice();
+    std::array<std::int64_t, numbers_of_choice> chosen() const;
+    void take_choice();
+    void try_next();
+    void begin_trial(std::size_t who);
+    void check_trial(const cost& c);
+    void end_trial();
+    void settle(bool challenger_stays, std::string_view reason);
+    void watch(const cost& c);
+    void synchronise();
+
+    std::uint64_t longest_interval() const;
+    bool beats(const level& a, const level& b) const;
+    bool is_promising(const contender& c) const;
+    bool is_worthwhile(time_ns tail) const;
+    bool may_duel() const;
+    bool may_choose_anew() const;
+    bool has_changed() const;
+    std::vector<time_ns> prediction(const contender& c) const;
+    void explain(std::string_view decision, const contender& about, std::string_view reason) const;
+
+    shared& with_;
+    directed_call first_;     // sizes are compared with its
+    std::uint64_t call_ = 0;  // number of the one that is made now; the first is 1
+    directive how_{};
+    std::int64_t bytes_ = 0;
+    bool sampled_ = false;
+    time_ns arrival_{}, exit_{};
+    std::deque<pending> pending_{};
+
+    std::vector<contender> contenders_;  // the native one, perhaps the incumbent, and what the last choice promises
+    std::size_t incumbent_ = native;
+    std::size_t challenger_ = native;
+    std::size_t listed_ = 1;  // the next of what was promised
+    phase phase_ = phase::measuring;
+    next next_ = next::choice;
+    std::uint64_t since_ = 0;  // the call that began the phase
+    std::vector<cost> block_{};
+
+    struct choice_under_way {
+        std::uint64_t ticket;
+        std::uint64_t due;
+        time_ns paid;
+    };
+    std::optional<choice_under_way> choice_{};
+    std::vector<time_ns> chosen_for_{};  // arrivals
+    time_ns chosen_against_{};           // the native tail then
+    bool chosen_ = false;
+    time_ns chosen_in_{};  // how long that took
+
+    std::uint64_t next_sample_ = 0;
+    std::uint64_t interval_ = 0;
+    int wait_ = 0;      // samples before anything is tried again
+    int failures_ = 0;  // how often trying was in vain, since it was not
+    double doubt_ = 1;  // how many times as long as predicted plans are taken to be
+    int duels_ = 0;
+    int rested_ = 0;  // samples since the last duel
+    int slow_ = 0;    // samples in a row
+    int changed_ = 0;
+    int audits_ = 0;              // that the incumbent has stood
+    std::uint64_t was_slow_ = 0;  // calls
+};
+
+}  // namespace rubato::direct

@@ -1,0 +1,41 @@
+#include "rubato/director.hpp"
+
+#include "contest.hpp"
+
+#include <map>
+
+namespace rubato {
+
+class director::state {
+public:
+    state(settings how, board& others, explainer explain) : shared_{std::move(how), others, std::move(explain)} {
+        if (!shared_.how.choose)
+            shared_.how.choose = [this](const problem& p, std::int64_t bytes) {
+                const model& m = shared_.others.network();
+                return choose(p, bytes, m, candidates_for(p, bytes, m, shared_.how.early));
+            };
+    }
+
+    const directive& arrive(const directed_call& c, time_ns now) {
+        const operation kind = operation_of(c.what, c.root, c.bytes);
+        // Programs repeat themselves, so the last operation is tried first.
+        if (current_ == contests_.end() || current_->first != kind)
+            current_ = contests_.try_emplace(kind, shared_, c).first;
+        return current_->second.arrive(c, now);
+    }
+    void leave(time_ns now) { current_->second.leave(now); }
+
+private:
+    direct::shared shared_;
+    std::map<operation, direct::contest> contests_{};
+    std::map<operation, direct::contest>::iterator current_ = contests_.end();
+};
+
+director::director(settings how, board& others, explainer explain)
+    : state_(std::make_unique<state>(std::move(how), others, std::move(explain))) {}
+director::~director() = default;
+
+const directive& director::arrive(const directed_call& c, time_ns now) { return state_->arrive(c, now); }
+void director::leave(time_ns now) { state_->leave(now); }
+
+}  // namespace rubato

@@ -1,0 +1,323 @@
+// What a contest makes of what it has learned.
+#include "contest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rubato::direct {
+namespace {
+
+time_ns times(time_ns t, std::uint64_t n) { return t * static_cast<time_ns::rep>(n); }
+
+int doubled(int n, int times_doubled) { return n << std::clamp(times_doubled, 0, most_doublings); }
+
+/// The best of each algorithm, as many as are told.
+std::vector<candidate> best_of_each(std::vector<candidate> ranked) {
+    std::vector<candidate> best;
+    for (candidate& c : ranked) {
+        const bool known = std::ranges::any_of(best, [&](const candidate& b) { return b.use == c.use; });
+        if (c.use != nullptr && !known) best.push_back(std::move(c));
+    }
+    return best;
+}
+
+}  // namespace
+
+time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b) {
+    time_ns most{};
+    for (std::size_t r = 0; r < std::min(a.size(), b.size()); ++r) most = std::max({most, a[r] - b[r], b[r] - a[r]});
+    return most;
+}
+
+std::vector<time_ns> contest::prediction(const contender& c) const {
+    std::vector<time_ns> arrivals;
+    const contender& seen = c.pattern ? c : contenders_[incumbent_];
+    if (seen.pattern) (void)seen.pattern->next(arrivals);
+    return arrivals;
+}
+
+/// Whether a is better by half of the margin at least. Where ranks run ahead of each other nobody waits for the last
+/// one, so that only the pace tells.
+bool contest::beats(const level& a, const level& b) const {
+    const time_ns noise = a.noise + b.noise;
+    if (a.pace > b.pace + part(b.pace, most_slower) + noise) return false;
+    const time_ns least = part(b.tail, with_.how.margin / 2);
+    return a.runs_ahead || b.runs_ahead ? b.pace - a.pace > least + noise : b.tail - a.tail > least;
+}
+
+bool contest::is_promising(const contender& c) const {
+    const contender& now = contenders_[incumbent_];
+    // What is wrong with the model is wrong with both predictions.
+    const bool both = incumbent_ != native && now.predicted > time_ns{};
+    const time_ns against = both ? now.predicted : now.measured->tail;
+    return (both ? c.predicted : part(c.predicted, doubt_)) < against - part(against, with_.how.margin);
+}
+
+bool contest::is_worthwhile(time_ns tail) const {
+    return tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
+}
+
+/// A challenger that breaks its promise may be half as slow again all the time.
+bool contest::may_duel() const {
+    const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial);
+    return (duels_ < free_duels && with_.free_duels < most_free_duels) || with_.account.affords(risk);
+}
+
+bool contest::may_choose_anew() const { return wait_ == 0 && with_.account.affords_choice() && may_duel(); }
+
+/// Whether ranks come otherwise than when a choice was made: by more than predictions are usually wrong, and enough to
+/// matter.
+bool contest::has_changed() const {
+    const contender& now = contenders_[incumbent_];
+    if (!chosen_ || !now.pattern) return false;
+    const time_ns error = now.pattern->uncertainty();
+    return error != unsure &&
+           farthest(prediction(now), chosen_for_) > contenders_[native].measured->tail / 2 + 2 * error;
+}
+
+std::uint64_t contest::longest_interval() const {
+    const time_ns pace = contenders_[incumbent_].measured->pace;
+    std::uint64_t n = quiet;
+    while (n < rarest && part(times(pace, n), exchange_share) < with_.account.exchanging) n = 2 * n + 1;
+    return n;
+}
+
+void contest::rest(std::uint64_t interval) {
+    phase_ = phase::resting;
+    since_ = call_;
+    interval_ = interval;
+    next_sample_ = call_ + interval;
+    slow_ = changed_ = 0;
+}
+
+void contest::measure(next what) {
+    phase_ = phase::measuring;
+    next_ = what;
+    since_ = call_;
+    block_.clear();
+}
+
+/// The incumbent's calls are measured, or half of them: a choice that is ordered then is there with the other half.
+void contest::measured() {
+    contender& now = contenders_[incumbent_];
+    now.measured = level_of(block_);
+    if (block_.size() < block) {
+        if (next_ == next::choice && is_worthwhile(now.measured->tail) && with_.account.affords_choice())
+            order_choice();
+        return;
+    }
+    if (next_ == next::native) return begin_trial(native);
+    if (next_ == next::listed) return try_next();
+    if (choice_) {
+        phase_ = phase::choosing;
+    } else if (is_worthwhile(now.measured->tail)) {
+        rest(usual);  // it was not affordable
+    } else {
+        if (!chosen_ && failures_ == 0) explain("left", now, "the calls take too small a share of the time");
+        fail(audit_after);
+    }
+}
+
+/// The first rank to come chooses, as it would have to wait anyway, and tells the others.
+void contest::order_choice() {
+    (void)with_.others.network();
+    chosen_ = true;
+    chosen_for_ = prediction(contenders_[incumbent_]);
+    const auto first = std::ranges::min_element(chosen_for_) - chosen_for_.begin();
+    std::array<std::int64_t, numbers_of_choice> told{};
+    if (with_.how.me.value == first) {
+        const time_ns begin = with_.others.now();
+        told = chosen();
+        told[0] = (with_.others.now() - begin).count();
+    }
+    choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), told), call_ + lag,
+               with_.account.pay_choice()};
+}
+
+std::array<std::int64_t, contest::numbers_of_choice> contest::chosen() const {
+    problem p;
+    p.what = first_.what;
+    p.ranks = with_.how.ranks;
+    p.root = first_.root;
+    p.arrivals = chosen_for_;
+    const time_ns last = std::ranges::max(p.arrivals);
+    std::array<std::int64_t, numbers_of_choice> told{0, -1, 0};
+    std::vector<candidate> ranked;
+    try {
+        ranked = best_of_each(with_.how.choose(p, first_.bytes));
+    } catch (const error&) {
+        // What cannot be simulated is not promising.
+    }
+    std::size_t at = numbers_before;
+    for (const candidate& c : ranked) {
+        const std::int64_t tail = std::max(c.end - last, time_ns{}).count();
+        if (c.use == contenders_[incumbent_].use) {
+            told[1] = tail;
+            continue;
+        }
+        if (at == told.size()) continue;
+        for (const std::int64_t n : {static_cast<std::int64_t>(c.use - algorithms().data()), c.segment,
+                                     static_cast<std::int64_t>(c.round_time.count()), tail})
+            told[at++] = n;
+        ++told[2];
+    }
+    return told;
+}
+
+void contest::take_choice() {
+    const std::vector<std::int64_t> told = with_.others.take(choice_->ticket);
+    chosen_in_ = time_ns(told[0]);
+    with_.account.settle_choice(choice_->paid, chosen_in_);
+    choice_.reset();
+    chosen_against_ = contenders_[native].measured->tail;
+    std::vector<contender> anew;
+    anew.push_back(std::move(contenders_[native]));
+    if (incumbent_ != native) {
+        anew.push_back(std::move(contenders_[incumbent_]));
+        anew.back().predicted = time_ns(std::max<std::int64_t>(told[1], 0));
+        incumbent_ = 1;
+    }
+    contenders_ = std::move(anew);
+    listed_ = contenders_.size();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(told[2]); ++i) {
+        const std::int64_t* n = &told[numbers_before + i * numbers_of_candidate];
+        contender c;
+        c.use = &algorithms()[static_cast<std::size_t>(n[0])];
+        c.segment = n[1];
+        c.round_time = time_ns(n[2]);
+        c.predicted = time_ns(n[3]);
+        contenders_.push_back(std::move(c));
+    }
+    if (listed_ == contenders_.size() || !is_promising(contenders_[listed_])) {
+        explain("left", listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
+                "no plan promises to be better by the margin");
+        contenders_.resize(listed_);
+        return rest(usual);
+    }
+    try_next();
+}
+
+/// What is next on the list of the last choice, if it still promises something.
+void contest::try_next() {
+    while (listed_ < contenders_.size() && !is_promising(contenders_[listed_])) ++listed_;
+    if (listed_ == contenders_.size()) return fail(1);
+    begin_trial(listed_++);
+}
+
+void contest::begin_trial(std::size_t who) {
+    challenger_ = who;
+    contender& c = contenders_[who];
+    c.planned_by =
+        c.use != nullptr && c.use->arrival_aware ? prediction(contenders_[incumbent_]) : std::vector<time_ns>();
+    c.pattern.reset();
+    explain("tried", c, who == native ? "is the plan still better" : "it promises to be better by the margin");
+    if (who != native && duels_++ < free_duels) ++with_.free_duels;
+    phase_ = phase::trying;
+    since_ = call_;
+    block_.clear();
+}
+
+void contest::check_trial(const cost& c) {
+    const time_ns tail = contenders_[incumbent_].measured->tail;
+    if (challenger_ == native || c.tail <= hopeless * tail) return;
+    contenders_[challenger_].measured = level{c.tail, c.period, {}, c.runs_ahead};
+    settle(false, "its second call was much slower");
+}
+
+void contest::end_trial() {
+    contender& c = contenders_[challenger_];
+    const level& now = *contenders_[incumbent_].measured;
+    c.measured = level_of(block_);
+    // Who is in doubt takes the native collective.
+    const bool stays = challenger_ == native ? !beats(now, *c.measured) : beats(*c.measured, now);
+    settle(stays, stays ? "it is better" : "it is not better");
+}
+
+void contest::settle(bool challenger_stays, std::string_view reason) {
+    const bool of_native = challenger_ == native;
+    const level& now = *contenders_[incumbent_].measured;
+    const level& other = *contenders_[challenger_].measured;
+    const time_ns loss = other.tail - now.tail;
+    const time_ns slower = other.pace - now.pace - now.noise - other.noise;
+    with_.account.spend(times(std::max(loss, slower), call_ - since_));
+    const contender& plan = contenders_[of_native ? incumbent_ : challenger_];
+    explain(challenger_stays != of_native ? "kept" : "withdrawn", plan,
+            of_native ? (challenger_stays ? "the native collective is as good" : "it is still better") : reason);
+    rested_ = 0;
+    if (challenger_stays) incumbent_ = challenger_;
+    if (of_native && !challenger_stays) {
+        ++audits_;
+        return rest(usual);
+    }
+    audits_ = 0;
+    if (challenger_stays && !of_native) {
+        failures_ = wait_ = 0;
+        doubt_ = 1;
+        return may_choose_anew() && has_changed() ? measure(next::choice) : rest(watchful);
+    }
+    if (of_native) {
+        // What became slow was slow for a while before that was seen.
+        with_.account.spend(times(std::max(-loss, time_ns{}), was_slow_));
+    } else {
+        // Half of it may be the model's fault, the other half this plan's.
+        const time_ns least = now.tail / 100 + time_ns{1};
+        const auto promised = static_cast<double>(std::max(plan.predicted, least).count());
+        doubt_ *= std::sqrt(std::max(1., static_cast<double>(other.tail.count()) / (promised * doubt_)));
+    }
+    fail(1);
+}
+
+/// Nothing is tried for a while, and longer each time.
+void contest::fail(int samples) {
+    wait_ = doubled(samples, failures_);
+    ++failures_;
+    rest(usual);
+}
+
+/// A sample of the incumbent, which has been making the calls for a while.
+void contest::watch(const cost& c) {
+    ++rested_;
+    wait_ = std::max(0, wait_ - 1);
+    synchronise();
+    contender& now = contenders_[incumbent_];
+    const level& by_native = *contenders_[native].measured;
+    changed_ = has_changed() ? changed_ + 1 : 0;
+    if (incumbent_ != native) {
+        // Where it has lost half of what it won. Where ranks run ahead, tails mean nothing.
+        const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
+        slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
+        was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
+        if (slow_ >= believed) return measure(next::native);
+        if (changed_ >= believed && may_choose_anew()) return measure(next::choice);
+        const time_ns price = times(std::max(by_native.tail - now.measured->tail, time_ns{}), trial);
+        if (rested_ >= doubled(audit_after, audits_) && with_.account.hardly_notices(price))
+            return measure(next::native);
+    } else {
+        slow_ = chosen_ && c.tail > chosen_against_ + chosen_against_ / 2 ? slow_ + 1 : 0;
+        const bool worth = is_worthwhile(c.tail);
+        const bool listed = listed_ < contenders_.size();
+        const bool anew = !chosen_ || changed_ >= believed || slow_ >= believed || (failures_ > 0 && !listed);
+        if (worth && anew && may_choose_anew()) return measure(next::choice);
+        if (worth && listed && wait_ == 0 && may_duel()) return measure(next::listed);
+    }
+    const bool alert = slow_ > 0 || changed_ > 0;
+    interval_ = alert ? std::min(interval_, usual) : std::min(2 * interval_ + 1, longest_interval());
+    next_sample_ = call_ + interval_;
+}
+
+/// All ranks are here, so it is a good moment.
+void contest::synchronise() {
+    const time_ns now = with_.account.latest();
+    if (with_.synchronise_after == time_ns{}) {
+        with_.synchronised = now;
+        with_.synchronise_after = first_synchronisation;
+    }
+    if (now - with_.synchronised < with_.synchronise_after) return;
+    with_.others.synchronise();
+    with_.synchronised = now;
+    with_.synchronise_after = std::min(with_.synchronise_after * synchronise_rarer, last_synchronisation);
+}
+
+}  // namespace rubato::direct

@@ -1,0 +1,54 @@
+// What directing costs, and what it may cost: all that a director spends on finding out, be it calls that take longer
+// than they had to, choosing or exchanging, stays within a share of the time that has passed.
+#pragma once
+
+#include "level.hpp"
+
+#include <algorithm>
+
+namespace rubato::direct {
+
+class ledger {
+public:
+    /// Of the time that has passed. The promise is 2 %; the rest is for what is not counted, such as calls by a plan
+    /// that has become slow and was not found out yet.
+    static constexpr double share = 0.01;
+    /// Choices need not be affordable before that much is spent, so that there is a beginning.
+    static constexpr time_ns free = std::chrono::milliseconds(250);
+
+    void pass(time_ns from, time_ns to) {
+        if (!begun_) first_ = from;
+        begun_ = true;
+        latest_ = std::max(latest_, to);
+    }
+    void spend(time_ns t) { spent_ += std::max(t, time_ns{}); }
+    bool affords(time_ns cost) const { return spent_ + cost <= part(passed(), share); }
+    /// For what is not needed: nobody would notice it.
+    bool hardly_notices(time_ns cost) const { return affords(cost) && cost <= part(passed(), share / 4); }
+    time_ns latest() const { return latest_; }
+
+    /// A choice is paid for when it is ordered, by what the last one took: others may be ordered before it has come.
+    time_ns pay_choice() {
+        spend(choosing_);
+        return choosing_;
+    }
+    void settle_choice(time_ns paid, time_ns took) {
+        spent_ += took - paid;
+        choosing_ = took;
+    }
+    bool affords_choice() const { return affords(choosing_ - free); }
+
+    /// How long a rank was busy with an exchange, at most.
+    time_ns exchanging{};
+
+private:
+    time_ns passed() const { return begun_ ? latest_ - first_ : time_ns{}; }
+
+    bool begun_ = false;
+    time_ns first_{};
+    time_ns latest_{time_ns::min()};
+    time_ns spent_{};
+    time_ns choosing_ = std::chrono::milliseconds(100);  // for some ten ranks
+};
+
+}  // namespace rubato::direct

@@ -1,0 +1,51 @@
+// Rubato on one communicator of a program that does not know of it: which calls to make by a plan of Rubato's and which
+// by the MPI library's own collective. What decides is the director (rubato/director.hpp); this binds it to MPI.
+#pragma once
+
+#include "rubato/mpi.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::preload {
+
+/// Modes auto and force. One thread at a time; several of these may be used by several threads if MPI allows it.
+/// Making one and destroying it are collective; destroy it before MPI_Finalize.
+class autopilot {
+public:
+    /// Equal on all ranks.
+    struct settings {
+        std::string force{};        ///< this algorithm wherever it can solve the problem; empty: mode auto
+        double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
+        std::string model{};        ///< of the network, as `--model` has it; empty: measured when first needed
+        bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
+        bool reproducible = false;  ///< floating-point reductions are left to the native call
+        std::vector<collective> leave{};  ///< these, too
+    };
+    /// Takes one JSON object, on one line: a decision, and why. The same on all ranks.
+    using explainer = std::function<void(std::string_view json_line)>;
+
+    /// Collective over `user`, an intra-communicator. Throws `error`, on all ranks, if a setting is wrong.
+    autopilot(MPI_Comm user, const settings& how, explainer explain);
+    ~autopilot();
+    autopilot(const autopilot&) = delete;
+    autopilot& operator=(const autopilot&) = delete;
+
+    /// Whether a call could be made by anything but the native collective. Equal on all ranks, and a matter of
+    /// nanoseconds: of auto those below 16 KiB (of the largest buffer) are not, nor v-forms whose sizes not all ranks
+    /// know. Others need not come to run(); at the first that does the ranks make an autopilot.
+    static bool concerns(const settings& how, const mpi::call& c, int me, int ranks);
+
+    /// Makes the call, by Rubato or by `native`, which makes it by the MPI library; an MPI error code, native's where
+    /// it was native. Throws nothing: where a native call would end the program, so does this.
+    int run(const mpi::call& c, const std::function<int()>& native);
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace rubato::preload

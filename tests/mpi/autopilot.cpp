@@ -1,0 +1,216 @@
+// Mode auto and mode force on MPI: results are the native collective's whoever makes the call, all ranks decide alike,
+// a native collective that is slow is replaced, and what is not for Rubato goes to the native one.
+//
+//   mpirun -n P autopilot
+#include "preload/autopilot.hpp"
+
+#include "../support/mpi_experiment.hpp"
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <random>
+#include <thread>
+
+namespace {
+
+using namespace rubato;
+using namespace std::chrono_literals;
+using preload::autopilot;
+using rubato::testing::data;
+using rubato::testing::experiment;
+using rubato::testing::fail;
+using rubato::testing::kind;
+
+constexpr const char* fast = "loggp:L=10us,o=2us,g=2us,G=1ns,combine=0.1ns,rendezvous=64KiB";
+
+int me = 0;
+int ranks = 1;
+
+/// What was decided must be the same everywhere.
+void compare(const std::string& explained) {
+    const auto mine = static_cast<std::int64_t>(std::hash<std::string>()(explained) >> 2);
+    std::int64_t both[2]{mine, -mine};
+    MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    if (both[0] != -both[1]) fail(fmt::format("other ranks have decided otherwise than here:\n{}", explained));
+}
+
+struct pilot {
+    std::string explained{};
+    int native_calls = 0;
+    autopilot it;
+
+    explicit pilot(const autopilot::settings& how)
+        : it(MPI_COMM_WORLD, how, [this](std::string_view line) { explained += fmt::format("{}\n", line); }) {}
+
+    /// The call by whoever makes it; a native one takes that much longer.
+    void make(const experiment& e, time_ns native_takes, time_ns late) {
+        const data want = e.native();
+        experiment::made m = e.call();
+        std::this_thread::sleep_for(late);
+        const int before = native_calls;
+        const int code = it.run(m.c, [&] {
+            ++native_calls;
+            std::this_thread::sleep_for(native_takes);
+            m.out = want;
+            return MPI_SUCCESS;
+        });
+        if (code != MPI_SUCCESS) fail(fmt::format("{}: error {}", traits(m.c.what).name, code));
+        if (!e.promises_nothing_here() && !(e.result(m) == want))
+            fail(fmt::format("{}, {}: {}", traits(m.c.what).name, native_calls > before ? "native" : "by a plan",
+                             e.result(m).difference(want)));
+    }
+};
+
+const kind& doubles() {
+    static const kind k = rubato::testing::plain<double>("double", MPI_DOUBLE);
+    return k;
+}
+
+experiment of_doubles(collective what, std::int64_t count, int root) {
+    return {MPI_COMM_WORLD, what, doubles(), traits(what).reduces ? MPI_SUM : MPI_OP_NULL, count, root, false};
+}
+
+/// A rank that is always late, and a native collective that is slow.
+void check_wins(const std::string& model) {
+    autopilot::settings how;
+    how.model = model;
+    pilot p(how);
+    const experiment e = of_doubles(collective::allreduce, 10000, 0);
+    for (int i = 0; i < 30; ++i) p.make(e, 40ms, me == ranks - 1 ? 3ms : 0ms);
+    compare(p.explained);
+    const auto said = [&](const char* what) { return p.explained.find(what) != std::string::npos; };
+    if (!said(R"("decision":"tried")")) fail(fmt::format("nothing was tried: {}", p.explained));
+#ifndef MPICH_VERSION  // it spins, so that where cores are short anything may be slow
+    if (!said(R"("decision":"kept")") || p.native_calls > 25)
+        fail(fmt::format("a native collective that is slow was not replaced: {}", p.explained));
+#endif
+}
+
+/// Collectives of any kind in any order.
+void check_random(std::uint64_t seed) {
+    static const std::vector<kind> kinds = rubato::testing::kinds();
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    autopilot::settings how;
+    how.model = fast;
+    how.background = seed % 2 == 0;
+    how.margin = 0.01;
+    if (seed == 3) how.leave = {collective::bcast, collective::alltoall};
+    if (seed == 4) how.reproducible = true;
+    pilot p(how);
+    // A few of them again and again, so that there is something to decide.
+    std::deque<experiment> all;  // they must stay where they are
+    while (all.size() < 6) {
+        const collective what = collectives()[below(collectives().size())].what;
+        const kind& k = kinds[below(kinds.size())];
+        const bool reduces = traits(what).reduces;
+        if (reduces && k.ops.empty()) continue;
+        const MPI_Op op = reduces ? k.ops[below(k.ops.size())] : MPI_OP_NULL;
+        const std::int64_t count = std::array{3, 2000, 6000, 9000}[below(4)];
+        const int root = static_cast<int>(below(static_cast<std::size_t>(ranks)));
+        const bool in_place = below(4) == 0 && what != collective::alltoallv;
+        all.emplace_back(MPI_COMM_WORLD, what, k, op, count, root, in_place);
+    }
+    for (int i = 0; i < 100; ++i) p.make(all[below(all.size())], 1ms, time_ns(i % ranks == me ? 300us : 0us));
+    compare(p.explained);
+}
+
+/// Every algorithm, forced on calls of its collective, large ones and small ones; others are native.
+void check_forced(bool background) {
+    for (const algorithm& a : algorithms()) {
+        if (background && !a.early) continue;
+#ifdef MPICH_VERSION
+        if ((&a - algorithms().data()) % 4 != 0) continue;
+#endif
+        autopilot::settings how;
+        how.force = a.id;
+        how.background = background;
+        how.model = fast;
+        pilot p(how);
+        for (const std::int64_t count : {7, 5000}) {
+            const experiment e = of_doubles(a.what, count, ranks - 1);
+            for (int i = 0; i < 4; ++i) p.make(e, 0us, me == 0 ? 200us : 0us);
+        }
+        problem plain;
+        plain.what = a.what;
+        plain.ranks = ranks;
+        if (!unmet_need(a, plain) && p.native_calls > 0) fail(fmt::format("{} was not used", a.id));
+        const int before = p.native_calls;
+        p.make(of_doubles(a.what == collective::bcast ? collective::gather : collective::bcast, 5000, 0), 0us, 0us);
+        if (p.native_calls != before + 1) fail(fmt::format("{} forced another collective", a.id));
+        compare(p.explained);
+    }
+}
+
+bool concerned(const autopilot::settings& how, const mpi::call& c) { return autopilot::concerns(how, c, me, ranks); }
+
+void check_native() {
+    autopilot::settings how;
+    how.model = fast;
+    std::vector<double> x(40000), y(x.size() * static_cast<std::size_t>(ranks));
+    mpi::call c{collective::allreduce, x.data(), 40000, {}, MPI_DOUBLE, y.data(), 40000, {}, MPI_DOUBLE, MPI_SUM};
+    if (!concerned(how, c)) fail("a large call is left alone");
+    mpi::call small = c;
+    small.recv_count = 2000;
+    if (concerned(how, small)) fail("a small call is looked at");
+    small.what = collective::allgather;
+    if (concerned(how, small) != (ranks * 16000 >= 16384)) fail("an allgather is as large as what comes out of it");
+    mpi::call wrong = c;
+    wrong.recv_count = -1;
+    if (concerned(how, wrong)) fail("a wrong count is looked at");
+    wrong = c;
+    wrong.recv_type = MPI_DATATYPE_NULL;
+    if (concerned(how, wrong)) fail("no datatype is looked at");
+    wrong = c;
+    wrong.what = collective::reduce;
+    wrong.root = ranks;
+    if (concerned(how, wrong)) fail("a root that is not there is looked at");
+    autopilot::settings left = how;
+    left.leave = {collective::allreduce};
+    if (concerned(left, c)) fail("what is to be left alone is looked at");
+
+    // Sums of floating point numbers under the setting that forbids to reorder them, and codes of native calls.
+    how.reproducible = true;
+    how.force = "allreduce/ring";
+    pilot p(how);
+    const auto native = [&p] {
+        ++p.native_calls;
+        return MPI_ERR_OTHER;
+    };
+    if (p.it.run(c, native) != MPI_ERR_OTHER) fail("a sum of doubles was reordered");
+    c.op = MPI_OP_NULL;
+    if (p.it.run(c, native) != MPI_ERR_OTHER) fail("there was no operator, and nobody said so");
+    std::vector<int> i(10000, 1), j(i.size());
+    if (p.it.run({collective::allreduce, i.data(), 10000, {}, MPI_INT, j.data(), 10000, {}, MPI_INT, MPI_SUM},
+                 native) != MPI_SUCCESS ||
+        j.back() != ranks)
+        fail("a sum of integers was not made");
+}
+
+void check_settings() {
+    for (const bool of_model : {true, false}) {
+        autopilot::settings how;
+        (of_model ? how.model : how.force) = "reduce/nonsense";
+        const std::string said = rubato::testing::refusal("nonsense", [&] { pilot p(how); });
+        if (said.find("nonsense") == std::string::npos) fail(fmt::format("'{}' does not say what is wrong", said));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    check_settings();
+    check_native();
+    check_wins(fast);
+    check_wins("");
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) check_random(seed);
+    check_forced(false);
+    check_forced(true);
+    MPI_Finalize();
+    if (me == 0) fmt::print("{} ranks are directed alike\n", ranks);
+}
