@@ -11,6 +11,7 @@ long_packages := clang clang-format clang-tidy
 build:
 	@tools/install-packages $(packages)
 	@tools/build release
+	@if command -v mpicc.mpich >/dev/null; then tools/build mpich rubato_preload; fi
 
 run: build
 	@tools/first-minute
@@ -32,6 +33,8 @@ lint: build
 
 install: build
 	@cmake --install build --prefix $(PREFIX)
+	@if [ -d build/presets/mpich/preload ]; then \
+	    cmake --install build/presets/mpich --component preload --prefix $(PREFIX); fi
 
 clean:
 	@rm -rf build

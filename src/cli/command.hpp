@@ -20,6 +20,7 @@ void add_sim(CLI::App& command, int& status);
 void add_choose(CLI::App& command, int& status);
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
+void add_exec(CLI::App& command, int& status);
 // Only with MPI.
 void add_run(CLI::App& command, int& status);
 void add_bench(CLI::App& command, int& status);

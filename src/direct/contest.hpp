@@ -103,6 +103,7 @@ private:
     bool is_promising(const contender& c) const;
     bool is_worthwhile(time_ns tail) const;
     bool may_duel() const;
+    time_ns asking() const;
     bool may_choose_anew() const;
     bool has_changed() const;
     std::vector<time_ns> prediction(const contender& c) const;
@@ -140,7 +141,7 @@ private:
     std::uint64_t next_sample_ = 0;
     std::uint64_t interval_ = 0;
     int wait_ = 0;      // samples before anything is tried again
-    int failures_ = 0;  // how often trying was in vain, since it was not
+    int failures_ = 0;  // how often trying was in vain
     double doubt_ = 1;  // how many times as long as predicted plans are taken to be
     int duels_ = 0;
     int rested_ = 0;  // samples since the last duel

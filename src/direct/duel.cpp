@@ -61,9 +61,12 @@ bool contest::is_worthwhile(time_ns tail) const {
 
 /// A challenger that breaks its promise may be half as slow again all the time.
 bool contest::may_duel() const {
-    const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial);
+    const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial) + asking();
     return (duels_ < free_duels && with_.free_duels < most_free_duels) || with_.account.affords(risk);
 }
+
+/// What the exchanges of a challenge cost.
+time_ns contest::asking() const { return times(with_.account.exchanging, 2 * block + 2); }
 
 bool contest::may_choose_anew() const { return wait_ == 0 && with_.account.affords_choice() && may_duel(); }
 
@@ -194,7 +197,7 @@ void contest::take_choice() {
         explain("left", listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
                 "no plan promises to be better by the margin");
         contenders_.resize(listed_);
-        return rest(usual);
+        return failures_ > 0 ? fail(1) : rest(usual);
     }
     try_next();
 }
@@ -249,11 +252,13 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
     if (challenger_stays) incumbent_ = challenger_;
     if (of_native && !challenger_stays) {
         ++audits_;
+        failures_ = std::max(0, failures_ - 1);
         return rest(usual);
     }
     audits_ = 0;
+    // What is kept and withdrawn in turn is hardly worth it, so failures are not forgotten yet.
     if (challenger_stays && !of_native) {
-        failures_ = wait_ = 0;
+        wait_ = 0;
         doubt_ = 1;
         return may_choose_anew() && has_changed() ? measure(next::choice) : rest(watchful);
     }
@@ -289,9 +294,9 @@ void contest::watch(const cost& c) {
         const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
         slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
-        if (slow_ >= believed) return measure(next::native);
+        if (slow_ >= believed + std::min(audits_, believed)) return measure(next::native);
         if (changed_ >= believed && may_choose_anew()) return measure(next::choice);
-        const time_ns price = times(std::max(by_native.tail - now.measured->tail, time_ns{}), trial);
+        const time_ns price = times(std::max(by_native.tail - now.measured->tail, time_ns{}), trial) + asking();
         if (rested_ >= doubled(audit_after, audits_) && with_.account.hardly_notices(price))
             return measure(next::native);
     } else {

@@ -59,6 +59,34 @@ void in_runs(const type_info& t, std::int64_t n, F f) {
     for (std::int64_t first = 0; first < n; first += most) f(first, static_cast<int>(std::min(most, n - first)));
 }
 
+/// Elements at MPI_BOTTOM, which may be a null pointer, where MPICH packs nothing: the same ones, counted from another
+/// address.
+class seen_from_elsewhere {
+public:
+    seen_from_elsewhere(MPI_Datatype type, const void* elements) : type_(type), address_(elements) {
+        if (elements != nullptr) return;
+        constexpr std::uintptr_t elsewhere = 4096;
+        const MPI_Aint back = -static_cast<MPI_Aint>(elsewhere);
+        check(MPI_Type_create_hindexed_block(1, 1, &back, type, &shifted_), "MPI_Type_create_hindexed_block");
+        check(MPI_Type_commit(&shifted_), "MPI_Type_commit");
+        type_ = shifted_;
+        address_ = reinterpret_cast<const void*>(elsewhere);
+    }
+    ~seen_from_elsewhere() {
+        if (shifted_ != MPI_DATATYPE_NULL) MPI_Type_free(&shifted_);
+    }
+    seen_from_elsewhere(const seen_from_elsewhere&) = delete;
+    seen_from_elsewhere& operator=(const seen_from_elsewhere&) = delete;
+
+    MPI_Datatype type() const { return type_; }
+    const void* address() const { return address_; }
+
+private:
+    MPI_Datatype type_;
+    const void* address_;
+    MPI_Datatype shifted_ = MPI_DATATYPE_NULL;
+};
+
 }  // namespace
 
 mpi_error::mpi_error(std::string_view call, int code)
@@ -97,21 +125,24 @@ std::ptrdiff_t origin(const type_info& t, std::int64_t n) {
 }
 
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm) {
+    const seen_from_elsewhere same(t.type, elements);
     in_runs(t, n, [&](std::int64_t first, int count) {
         int position = 0;
         const int room = static_cast<int>(count * t.size);
-        check(MPI_Pack(static_cast<const std::byte*>(elements) + first * t.extent, count, t.type,
+        check(MPI_Pack(static_cast<const std::byte*>(same.address()) + first * t.extent, count, same.type(),
                        bytes + first * t.size, room, &position, comm),
               "MPI_Pack");
     });
 }
 
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm) {
+    const seen_from_elsewhere same(t.type, elements);
     in_runs(t, n, [&](std::int64_t first, int count) {
         int position = 0;
         const int room = static_cast<int>(count * t.size);
-        check(MPI_Unpack(bytes + first * t.size, room, &position, static_cast<std::byte*>(elements) + first * t.extent,
-                         count, t.type, comm),
+        check(MPI_Unpack(bytes + first * t.size, room, &position,
+                         static_cast<std::byte*>(const_cast<void*>(same.address())) + first * t.extent, count,
+                         same.type(), comm),
               "MPI_Unpack");
     });
 }

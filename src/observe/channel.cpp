@@ -87,9 +87,8 @@ void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const se
         if (e->tag == 0 || !kept(invocation_of(e->tag), of.skipped)) chosen = e;
     }
     store(chosen->tag, std::uint64_t{0});
-    std::atomic_thread_fence(std::memory_order_release);
-    store(chosen->arrival, s.arrival.count());
-    store(chosen->exit, s.exit.count());
+    store_last(chosen->arrival, s.arrival.count());
+    store_last(chosen->exit, s.exit.count());
     store_last(chosen->tag, tag_of(invocation, row));
 }
 

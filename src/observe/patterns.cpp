@@ -55,6 +55,7 @@ predictability best_predictor(std::span<const invocation> met, bool thinned) {
     predictability best;
     if (met.size() <= ahead) return best;
     for (const std::string_view text : predictors_to_try()) {
+        if (text == "balanced") continue;  // foretells nothing; `deviation` is what it is worth
         const predictability tried = try_predictor(text, met, ahead);
         if (best.predictor.empty() || tried.error < best.error) best = tried;
     }

@@ -78,14 +78,6 @@ bool commutes(MPI_Op op) {
     return MPI_Op_commutative(op, &yes) == MPI_SUCCESS && yes != 0;
 }
 
-/// What MPI refuses before anything is sent; the native call says so as ever.
-bool is_refusal(const mpi::mpi_error& e) {
-    int kind = MPI_ERR_OTHER;
-    MPI_Error_class(e.code(), &kind);
-    const std::array refusals{MPI_ERR_OP, MPI_ERR_TYPE, MPI_ERR_COUNT, MPI_ERR_ARG, MPI_ERR_BUFFER, MPI_ERR_ROOT};
-    return std::ranges::find(refusals, kind) != refusals.end();
-}
-
 mpi::settings quiet_unless(bool background) {
     mpi::settings s;
     s.background = background;
@@ -97,9 +89,9 @@ std::optional<model> agreed_model(MPI_Comm comm, int me, const std::string& text
     if (text.empty()) return std::nullopt;
     std::string said;
     try {
-        if (me == 0) said = "+" + to_string(parse_model(text));
+        if (me == 0) said = fmt::format("+{}", to_string(parse_model(text)));
     } catch (const error& e) {
-        said = std::string("-") + e.what();
+        said = fmt::format("-{}", e.what());
     }
     said = mpi::broadcast(comm, std::move(said));
     if (said.front() == '-') throw error(said.substr(1));
@@ -172,7 +164,8 @@ private:
         return !how_.reproducible && (!how_.force.empty() || commutes(c.op));
     }
 
-    /// False if it was refused, by all ranks alike.
+    /// False if the algorithm is not for this problem, which all ranks find alike, or if the arguments are wrong, which
+    /// the native call says as ever. What fails later fails here alone.
     bool run_plan(const directive& what, const mpi::call& c) {
         mpi::selection s(*what.use);
         s.segments = what.segments;
@@ -181,14 +174,12 @@ private:
         // What is given is not exchanged once more.
         if (what.use->arrival_aware && s.arrivals.empty()) s.arrivals.resize(static_cast<std::size_t>(ours_.size()));
         try {
-            ours_.run(s, c);
-            return true;
-        } catch (const mpi::mpi_error& e) {
-            if (!is_refusal(e)) throw;
+            rubato::check(*what.use, ours_.outline_of(s, c).what.what);
         } catch (const error&) {
-            // The native call does it, or says what is wrong.
+            return false;
         }
-        return false;
+        ours_.run(s, c);
+        return true;
     }
 
     settings how_;

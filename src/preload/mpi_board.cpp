@@ -13,7 +13,7 @@ namespace {
 using mpi::check;
 
 /// Measuring takes about as long, once per process.
-constexpr time_ns time_to_measure = std::chrono::milliseconds(150);
+constexpr time_ns time_to_measure = std::chrono::milliseconds(80);
 
 /// What this process has measured, within a host and between hosts.
 struct measured_networks {

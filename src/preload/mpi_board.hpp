@@ -21,7 +21,7 @@ public:
 
     MPI_Comm comm() const { return comm_.get(); }
     /// The network, where it need not be measured.
-    void use(std::optional<model> network) { network_ = std::move(network); }
+    void use(const std::optional<model>& network) { network_ = network; }
 
     std::uint64_t gather(std::span<const std::int64_t> mine) override;
     std::uint64_t tell(rank from, std::span<const std::int64_t> numbers) override;

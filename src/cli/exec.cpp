@@ -1,0 +1,195 @@
+#include "../preload/settings.hpp"
+#include "command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <unistd.h>
+#include <csignal>
+
+namespace rubato::cli {
+namespace {
+
+using preload::setting_row;
+using preload::variables;
+
+struct options {
+    std::map<std::string, std::string, std::less<>> settings{};  ///< by variable
+    bool reproducible = false;
+    std::string mpi{};
+    std::vector<std::string> command{};
+};
+
+/// Who starts the ranks, and so tells them their environment.
+enum class launcher : std::uint8_t { open_mpi, hydra, other };
+
+constexpr std::string_view folder_of(launcher l) { return l == launcher::hydra ? "mpich" : "openmpi"; }
+
+/// The words after --, as they were given: the parser takes "[a,b]" for a list.
+std::vector<std::string> given_command(const std::vector<std::string>& parsed) {
+    std::ifstream in("/proc/self/cmdline", std::ios::binary);
+    std::vector<std::string> words;
+    for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+    const auto mark = std::ranges::find(words, "--");
+    return mark == words.end() ? parsed : std::vector<std::string>(mark + 1, words.end());
+}
+
+/// What a command prints; empty if it cannot be run.
+std::string output_of(const std::string& program, const std::string& argument) {
+    std::string quoted;
+    for (const char c : program) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(
+        popen(fmt::format("'{}' {} 2>&1 </dev/null", quoted, argument).c_str(), "r"), pclose);
+    std::string text;
+    std::array<char, 4096> piece{};
+    while (pipe && std::fgets(piece.data(), piece.size(), pipe.get()) != nullptr) text += piece.data();
+    return text;
+}
+
+launcher launcher_of(const std::string& program) {
+    const std::string name = std::filesystem::path(program).filename().string();
+    if (!name.starts_with("mpirun") && !name.starts_with("mpiexec") && name != "orterun") return launcher::other;
+    const std::string version = output_of(program, "--version");
+    if (version.find("Open MPI") != std::string::npos || version.find("OpenRTE") != std::string::npos)
+        return launcher::open_mpi;
+    if (version.find("HYDRA") != std::string::npos) return launcher::hydra;
+    throw error(fmt::format("unknown launcher '{}'", program),
+                "its --version names neither Open MPI nor MPICH's Hydra, and the drop-in is built for these two",
+                "use the mpirun of one of them, such as mpirun.openmpi or mpirun.mpich");
+}
+
+/// Beside this command: where it was built, or where it is installed.
+std::string library_for(std::string_view folder) {
+    const std::filesystem::path here = std::filesystem::canonical("/proc/self/exe").parent_path();
+    const std::string file = fmt::format("{}/librubato_preload.so", folder);
+    for (const std::filesystem::path& place : {here / "preload" / file, here / "presets/mpich/preload" / file,
+                                               here / ".." / RUBATO_LIBDIR / "rubato" / file})
+        if (std::filesystem::exists(place)) return std::filesystem::canonical(place).string();
+    throw error(fmt::format("there is no drop-in for {}", folder == "mpich" ? "MPICH" : "Open MPI"),
+                fmt::format("'{}' is not beside this command", file),
+                folder == "mpich" ? "install mpicc.mpich and build again" : "build again with Open MPI");
+}
+
+/// The settings of this command's environment and, before these, of its options.
+variables settings_of(const options& o) {
+    variables all = preload::variables_of_environment();
+    for (const auto& [name, value] : o.settings) all[name] = value;
+    if (o.reproducible) all["RUBATO_REPRODUCIBLE"] = "1";
+    (void)preload::parse_settings(all);
+    const auto output = all.find("RUBATO_OUTPUT");
+    if (output != all.end()) output->second = std::filesystem::absolute(output->second).string();
+    return all;
+}
+
+void refuse_other_preload(const std::vector<std::string>& command) {
+    for (const std::string& word : command)
+        if (word.starts_with("LD_PRELOAD"))
+            throw error(fmt::format("'{}' in the command", word), "the ranks are given one LD_PRELOAD, by rubato",
+                        "set LD_PRELOAD in the environment of 'rubato exec': it is kept behind rubato's");
+}
+
+/// The command with the launcher's options that give the variables to the ranks, and to nobody else. Open MPI has them
+/// for each of the programs between colons, Hydra for all.
+std::vector<std::string> with_exports(launcher l, const variables& all, const std::vector<std::string>& command) {
+    std::vector<std::string> words;
+    for (const std::string& word : command) {
+        words.push_back(word);
+        if (words.size() > 1 && (l != launcher::open_mpi || word != ":")) continue;
+        for (const auto& [name, value] : all) {
+            if (l == launcher::open_mpi)
+                words.insert(words.end(), {"-x", fmt::format("{}={}", name, value)});
+            else
+                words.insert(words.end(), {"-genv", name, value});
+        }
+    }
+    return words;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& command) {
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    std::signal(SIGPIPE, SIG_DFL);  // as the command would have it without us
+    execvp(words[0], words.data());
+    throw error(fmt::format("cannot run '{}'", command.front()), std::strerror(errno), "check its name");
+}
+
+void execute(const options& o) {
+    refuse_other_preload(o.command);
+    const launcher l = launcher_of(o.command.front());
+    variables all = settings_of(o);
+    const std::string_view folder = !o.mpi.empty() ? std::string_view(o.mpi) : folder_of(l);
+    all["LD_PRELOAD"] = library_for(folder);
+    if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr && *others != '\0')
+        all["LD_PRELOAD"] += fmt::format(":{}", others);
+    std::vector<std::string> command = o.command;
+    if (l != launcher::other) {
+        command = with_exports(l, all, command);
+    } else {
+        fmt::print(stderr,
+                   "rubato: '{}' is no launcher that is known: the drop-in for {} is preloaded into all that it runs "
+                   "(--mpi chooses)\n",
+                   command.front(), folder == "mpich" ? "MPICH" : "Open MPI");
+        for (const auto& [name, value] : all) setenv(name.c_str(), value.c_str(), 1);
+    }
+    become(command);
+}
+
+std::string settings_table() {
+    std::vector<std::vector<std::string>> rows{{"VARIABLE", "UNLESS GIVEN", "EXAMPLE", "MEANING"}};
+    for (const setting_row& r : preload::setting_rows())
+        rows.push_back(
+            {std::string(r.variable), std::string(r.otherwise), std::string(r.example), std::string(r.meaning)});
+    return align(rows, {false, false, false, false});
+}
+
+}  // namespace
+
+void add_exec(CLI::App& command, int&) {
+    auto o = std::make_shared<options>();
+    CLI::App* app = command.add_subcommand(
+        "exec", "run a program that nobody changed, and see its collectives, or make them faster");
+    for (const setting_row& r : preload::setting_rows()) {
+        if (r.variable == "RUBATO_REPRODUCIBLE") {
+            app->add_flag(std::string(r.option), o->reproducible,
+                          "floating-point reductions are left to the MPI library");
+            continue;
+        }
+        app->add_option_function<std::string>(
+               std::string(r.option),
+               [o, variable = std::string(r.variable)](const std::string& text) { o->settings[variable] = text; },
+               fmt::format("{}; {} unless given", r.meaning, r.otherwise))
+            ->type_name("VALUE");
+    }
+    app->add_option("--mpi", o->mpi, "openmpi or mpich, where the launcher does not tell")
+        ->check(CLI::IsMember({"openmpi", "mpich"}))
+        ->type_name("NAME");
+    app->add_option("COMMAND", o->command, "what to run, after --")->required();
+    app->footer(fmt::format(
+        "The ranks that Open MPI's or MPICH's mpirun starts are given the drop-in and its settings. At the end a file "
+        "is\n"
+        "written for 'rubato report'; if the program is killed, what was seen until then is in FILE.parts. The exit\n"
+        "status is the command's.\n"
+        "Settings may also be variables of the environment. Options come before them:\n{}"
+        "Examples:\n"
+        "  rubato exec -- mpirun -n 4 ./program\n"
+        "  rubato exec --mode auto --output run.rubato -- mpirun -n 64 ./program input\n"
+        "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"
+        "  rubato report run.rubato",
+        settings_table()));
+    app->callback([o] {
+        o->command = given_command(o->command);
+        execute(*o);
+    });
+}
+
+}  // namespace rubato::cli

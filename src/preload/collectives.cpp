@@ -1,0 +1,67 @@
+// The entries of C: MPI_X and PMPI_X of every collective, of the three forms. The Fortran libraries come here, too:
+// Open MPI's by PMPI_X, MPICH's by MPI_X.
+#include "entry.hpp"
+
+#define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
+#define OPEN(...) __VA_ARGS__
+
+#define ENTRY(function, what, how, parameters, values, ...)                                         \
+    extern "C" RUBATO_API int function parameters {                                                 \
+        static const auto next = next_function(function, #function);                                \
+        return enter<collective::what, form::how>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, \
+                                                  [&] { return next values; });                     \
+    }
+
+#define BLOCKING(function, what, parameters, values, ...) \
+    ENTRY(function, what, blocking, parameters, values, __VA_ARGS__)
+#define NONBLOCKING(function, what, parameters, values, ...) \
+    ENTRY(function, what, nonblocking, (OPEN parameters, MPI_Request * request), (OPEN values, request), __VA_ARGS__)
+#define PERSISTENT(function, what, parameters, values, ...)                                    \
+    ENTRY(function, what, persistent, (OPEN parameters, MPI_Info info, MPI_Request * request), \
+          (OPEN values, info, request), __VA_ARGS__)
+
+#ifdef MPICH_VERSION
+#define INIT(prefix, name) prefix##_##name##_init
+#else
+// Declared in no header that is always there.
+#define INIT(prefix, name) prefix##X_##name##_init
+#define COUNT int
+#define PLACE int
+#define CALL(what, name, parameters, values, ...)                                            \
+    extern "C" int MPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request); \
+    extern "C" int PMPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request);
+#include "calls.def"
+#undef COUNT
+#undef PLACE
+#endif
+
+using namespace rubato;
+using namespace rubato::preload;
+
+#define COUNT int
+#define PLACE int
+#define CALL(what, name, parameters, values, ...)                      \
+    BLOCKING(MPI_##name, what, parameters, values, __VA_ARGS__)        \
+    BLOCKING(PMPI_##name, what, parameters, values, __VA_ARGS__)       \
+    NONBLOCKING(MPI_I##what, what, parameters, values, __VA_ARGS__)    \
+    NONBLOCKING(PMPI_I##what, what, parameters, values, __VA_ARGS__)   \
+    PERSISTENT(INIT(MPI, name), what, parameters, values, __VA_ARGS__) \
+    PERSISTENT(INIT(PMPI, name), what, parameters, values, __VA_ARGS__)
+#include "calls.def"
+#undef COUNT
+#undef PLACE
+
+// Counts of 64 bits, since MPI 4.
+#if MPI_VERSION >= 4
+#define COUNT MPI_Count
+#define PLACE MPI_Aint
+#define CALL(what, name, parameters, values, ...)                          \
+    BLOCKING(MPI_##name##_c, what, parameters, values, __VA_ARGS__)        \
+    BLOCKING(PMPI_##name##_c, what, parameters, values, __VA_ARGS__)       \
+    NONBLOCKING(MPI_I##what##_c, what, parameters, values, __VA_ARGS__)    \
+    NONBLOCKING(PMPI_I##what##_c, what, parameters, values, __VA_ARGS__)   \
+    PERSISTENT(MPI_##name##_init_c, what, parameters, values, __VA_ARGS__) \
+    PERSISTENT(PMPI_##name##_init_c, what, parameters, values, __VA_ARGS__)
+#define CALL_WITHOUT_COUNT(...)
+#include "calls.def"
+#endif

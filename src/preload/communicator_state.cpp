@@ -1,0 +1,157 @@
+#include "communicator_state.hpp"
+
+#include "../mpi/datatype.hpp"
+#include "session.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace rubato::preload {
+namespace {
+
+using mpi::check;
+
+struct all_states {
+    std::mutex mutex{};
+    std::set<communicator_state*> states{};
+};
+all_states& all() {
+    static auto& a = *new all_states;  // never destroyed: MPI may free communicators at the very end
+    return a;
+}
+
+class group {
+public:
+    using maker = int (*)(MPI_Comm, MPI_Group*);
+    group(maker make, MPI_Comm comm) { check(make(comm, &group_), "MPI_Comm_group"); }
+    ~group() { PMPI_Group_free(&group_); }
+    group(const group&) = delete;
+    group& operator=(const group&) = delete;
+    MPI_Group get() const { return group_; }
+
+private:
+    MPI_Group group_ = MPI_GROUP_NULL;
+};
+
+/// The ranks in the world, by rank in the communicator; those of other worlds are left out.
+std::vector<std::int32_t> members_of(MPI_Comm comm, int size) {
+    const group mine(PMPI_Comm_group, comm);
+    const group world(PMPI_Comm_group, MPI_COMM_WORLD);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::vector<int> members(ranks.size());
+    check(PMPI_Group_translate_ranks(mine.get(), size, ranks.data(), world.get(), members.data()),
+          "MPI_Group_translate_ranks");
+    std::erase(members, MPI_UNDEFINED);
+    return {members.begin(), members.end()};
+}
+
+std::unique_ptr<communicator_state> inspect(session& now, MPI_Comm comm) {
+    auto state = std::make_unique<communicator_state>();
+    int inter = 0;
+    check(PMPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+    check(PMPI_Comm_rank(comm, &state->rank), "MPI_Comm_rank");
+    check(PMPI_Comm_size(comm, &state->size), "MPI_Comm_size");
+    state->inter = inter != 0;
+    state->peers = state->size;
+    if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
+    if (now.records()) state->channel = &now.records()->open(members_of(comm, state->size));
+    return state;
+}
+
+/// MPI calls this when the attribute is deleted or the communicator freed.
+int state_deleted(MPI_Comm, int, void* value, void*) {
+    auto* const state = static_cast<communicator_state*>(value);
+    {
+        const std::lock_guard lock(all().mutex);
+        all().states.erase(state);
+    }
+    freed.fetch_add(1, std::memory_order_release);
+    delete state;
+    return MPI_SUCCESS;
+}
+
+communicator_state* attribute_of(session& now, MPI_Comm comm) {
+    void* value = nullptr;
+    int found = 0;
+    check(PMPI_Comm_get_attr(comm, now.keyval(), &value, &found), "MPI_Comm_get_attr");
+    return found != 0 ? static_cast<communicator_state*>(value) : nullptr;
+}
+
+/// Rank 0's count of those it has numbered, and who it is: a number that no other communicator has.
+std::uint64_t agree_on_number(session& now, MPI_Comm comm) {
+    std::uint64_t number = (static_cast<std::uint64_t>(now.rank()) << 32) + now.next_number();
+    check(PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
+    return number;
+}
+
+}  // namespace
+
+int make_keyval() {
+    int keyval = MPI_KEYVAL_INVALID;
+    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, state_deleted, &keyval, nullptr), "MPI_Comm_create_keyval");
+    return keyval;
+}
+
+communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept {
+    if (comm == MPI_COMM_NULL) return nullptr;
+    try {
+        const std::uint64_t before = freed.load(std::memory_order_acquire);
+        communicator_state* state = attribute_of(now, comm);
+        if (state == nullptr) {
+            auto made = inspect(now, comm);
+            check(PMPI_Comm_set_attr(comm, now.keyval(), made.get()), "MPI_Comm_set_attr");
+            state = made.release();
+            const std::lock_guard lock(all().mutex);
+            all().states.insert(state);
+        }
+        last = {comm, state, before};
+        return state;
+    } catch (const std::exception& e) {
+        now.warn(e.what());
+        return nullptr;
+    }
+}
+
+bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept {
+    if (state.pilot || state.without_pilot) return state.pilot != nullptr;
+    try {
+        state.number = agree_on_number(now, comm);
+        state.pilot =
+            std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](std::string_view line) {
+                if (first && now.records() != nullptr) now.records()->note(line);  // one of those who say the same
+            });
+    } catch (const std::exception& e) {
+        state.without_pilot = true;
+        now.warn(e.what());
+    }
+    return state.pilot != nullptr;
+}
+
+void forget(session& now, MPI_Comm comm) noexcept {
+    if (comm == MPI_COMM_NULL) return;
+    try {
+        communicator_state* const state = attribute_of(now, comm);
+        if (state == nullptr) return;
+        state->pilot.reset();
+        check(PMPI_Comm_delete_attr(comm, now.keyval()), "MPI_Comm_delete_attr");
+    } catch (const std::exception& e) {
+        now.warn(e.what());
+    }
+}
+
+void end_pilots() noexcept {
+    std::vector<communicator_state*> flying;
+    {
+        const std::lock_guard lock(all().mutex);
+        std::ranges::copy_if(all().states, std::back_inserter(flying), [](auto* s) { return s->pilot != nullptr; });
+    }
+    // Threads may have made them in any order, so ranks end them by the numbers that they agreed on.
+    std::ranges::sort(flying, {}, &communicator_state::number);
+    for (communicator_state* const state : flying) state->pilot.reset();
+}
+
+}  // namespace rubato::preload

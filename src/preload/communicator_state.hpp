@@ -1,0 +1,56 @@
+// What is kept of each of the program's communicators, in an attribute of it.
+#pragma once
+
+#include "autopilot.hpp"
+#include "recorder.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace rubato::preload {
+
+class session;
+
+struct communicator_state {
+    int rank = 0;
+    int size = 1;
+    int peers = 1;                                  ///< ranks of the other group, or of the only one
+    bool inter = false;                             ///< between two groups: recorded, and left alone
+    observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
+    std::unique_ptr<autopilot> pilot{};             ///< made when first needed
+    bool without_pilot = false;                     ///< it could not be made, on any rank
+    std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
+};
+
+/// Counts communicators that were freed: handles may come again.
+inline constinit std::atomic<std::uint64_t> freed{0};
+
+/// The communicator of this thread's last call.
+struct last_communicator {
+    MPI_Comm comm{};
+    communicator_state* state = nullptr;
+    std::uint64_t freed = ~std::uint64_t{0};
+};
+inline constinit thread_local last_communicator last{};
+
+/// Made if it is new. Null for MPI_COMM_NULL, and if something goes wrong.
+communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept;
+
+inline communicator_state* find_state(session& now, MPI_Comm comm) noexcept {
+    if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
+    return find_or_make(now, comm);
+}
+
+/// Makes its pilot if it has none yet; false if there cannot be one. Collective.
+bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept;
+
+/// Before the communicator is freed. Collective if it has a pilot.
+void forget(session& now, MPI_Comm comm) noexcept;
+/// Ends all pilots. Collective over all ranks.
+void end_pilots() noexcept;
+
+/// The key of the attribute.
+int make_keyval();
+
+}  // namespace rubato::preload

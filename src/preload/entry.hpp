@@ -1,0 +1,72 @@
+// What happens when a program calls a collective.
+#pragma once
+
+#include "arguments.hpp"
+#include "guard.hpp"
+#include "next.hpp"
+#include "session.hpp"
+
+namespace rubato::preload {
+
+using observe::form;
+
+/// Counts and displacements as Rubato takes them; the memory is used again by this thread's next call.
+struct wide_chunks {
+    std::vector<std::int64_t> counts{};
+    std::vector<std::int64_t> places{};
+
+    template <class Count, class Place>
+    mpi::chunks of(const Count* some_counts, const Place* some_places, int n) {
+        counts.assign(some_counts, some_counts + n);
+        places.clear();
+        if (some_places != nullptr) places.assign(some_places, some_places + n);
+        return {counts, places};
+    }
+};
+
+template <collective What, class Arguments>
+mpi::call call_of(const Arguments& a, const communicator_state& where) {
+    static thread_local wide_chunks sends;
+    static thread_local wide_chunks recvs;
+    mpi::call c{What, a.send, a.send_count, {}, a.send_type, a.recv, a.recv_count, {}, a.recv_type, a.op, a.root};
+    const bool here = !has_root(What) || a.root == where.rank;  // else they mean nothing
+    if (here && a.send_counts != nullptr && a.send != MPI_IN_PLACE)
+        c.send_chunks = sends.of(a.send_counts, a.send_places, where.size);
+    if (here && a.recv_counts != nullptr) c.recv_chunks = recvs.of(a.recv_counts, a.recv_places, where.size);
+    return c;
+}
+
+/// By Rubato or by the MPI library, which all ranks decide alike.
+template <collective What, class Arguments, class Native>
+int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
+    communicator_state* const where = find_state(now, comm);
+    if (where == nullptr || where->inter || where->size < 2) return native();
+    const mpi::call c = call_of<What>(a, *where);
+    if (!autopilot::concerns(now.pilots(), c, where->rank, where->size) || !has_pilot(now, comm, *where))
+        return native();
+    return where->pilot->run(c, [&native] { return native(); });
+}
+
+/// Where only the native call is possible, nothing of ours is between the arrival and that, and what is noted is noted
+/// afterwards: then the arguments are known to be valid.
+template <collective What, form How, class Arguments, class Native>
+int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& native) {
+    session* const now = running.load(std::memory_order_acquire);
+    if (inside || now == nullptr || now->is_own(site)) return native();
+    const guard passing;
+    const time_ns arrival = own_time();
+    int code = MPI_SUCCESS;
+    if constexpr (How == form::blocking)
+        code = now->replaces(What) ? directed<What>(*now, comm, a, native) : native();
+    else
+        code = native();
+    if (code != MPI_SUCCESS) return code;
+    const time_ns exit = own_time();
+    const communicator_state* const where = find_state(*now, comm);
+    if (where == nullptr || where->channel == nullptr) return code;
+    const bool rooted = has_root(What) && !where->inter;
+    where->channel->record({What, How, rooted ? a.root : 0, local_bytes<What>(a, *where), site, arrival, exit});
+    return code;
+}
+
+}  // namespace rubato::preload

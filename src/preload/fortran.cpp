@@ -1,0 +1,62 @@
+// The names by which Fortran programs call collectives. They only note the place of the call: the MPI library's own
+// functions of these names translate handles and buffers and then come to the entries of C. All their arguments are
+// addresses.
+#include "guard.hpp"
+#include "next.hpp"
+#include "rubato/core.hpp"
+
+#define OPEN(...) __VA_ARGS__
+#define JOIN(a, b) JOIN_(a, b)
+#define JOIN_(a, b) a##b
+#define COUNT_OF(...) COUNT_OF_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define COUNT_OF_(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
+
+#define PARAMETERS_2 void *a, void *b
+#define PARAMETERS_3 PARAMETERS_2, void* c
+#define PARAMETERS_4 PARAMETERS_3, void* d
+#define PARAMETERS_5 PARAMETERS_4, void* e
+#define PARAMETERS_6 PARAMETERS_5, void* f
+#define PARAMETERS_7 PARAMETERS_6, void* g
+#define PARAMETERS_8 PARAMETERS_7, void* h
+#define PARAMETERS_9 PARAMETERS_8, void* i
+#define PARAMETERS_10 PARAMETERS_9, void* j
+#define PARAMETERS_11 PARAMETERS_10, void* k
+#define PARAMETERS_12 PARAMETERS_11, void* l
+#define VALUES_2 a, b
+#define VALUES_3 VALUES_2, c
+#define VALUES_4 VALUES_3, d
+#define VALUES_5 VALUES_4, e
+#define VALUES_6 VALUES_5, f
+#define VALUES_7 VALUES_6, g
+#define VALUES_8 VALUES_7, h
+#define VALUES_9 VALUES_8, i
+#define VALUES_10 VALUES_9, j
+#define VALUES_11 VALUES_10, k
+#define VALUES_12 VALUES_11, l
+
+#define ENTRY(function, count)                                       \
+    extern "C" RUBATO_API void function(JOIN(PARAMETERS_, count)) {  \
+        static const auto next = next_function(function, #function); \
+        const fortran_call passing(__builtin_return_address(0));     \
+        next(JOIN(VALUES_, count));                                  \
+    }
+
+// mpif.h and the module mpi, with one underscore or, from some compilers, two; the module mpi_f08 of Open MPI and of
+// MPICH. Names without underscore are left out: no usual compiler makes them, and programs have functions of their own
+// that are called so.
+#define ENTRIES(name, count)    \
+    ENTRY(name##_, count)       \
+    ENTRY(name##__, count)      \
+    ENTRY(name##_f08_, count)   \
+    ENTRY(name##_f08ts_, count) \
+    ENTRY(name##_f08ts_large_, count)
+
+using namespace rubato::preload;
+
+// After the arguments comes the error code; what does not block has a request before it, what persists an info as well.
+#define CALL(what, name, parameters, values, ...)                           \
+    ENTRIES(mpi_##what, COUNT_OF(OPEN values, error))                       \
+    ENTRIES(mpi_i##what, COUNT_OF(OPEN values, request, error))             \
+    ENTRIES(mpi_##what##_init, COUNT_OF(OPEN values, info, request, error)) \
+    ENTRIES(mpix_##what##_init, COUNT_OF(OPEN values, info, request, error))
+#include "calls.def"

@@ -1,0 +1,113 @@
+// The entries by which a program begins, makes and frees communicators, and ends.
+#include "communicator_state.hpp"
+#include "guard.hpp"
+#include "next.hpp"
+#include "session.hpp"
+
+#include <cstdlib>
+
+namespace rubato::preload {
+namespace {
+
+/// Only for the background thread is MPI asked for more than the program wants. That it is wanted must be known before
+/// ranks can talk; whether it is said rightly is looked at later.
+bool wants_background() {
+    const char* const text = std::getenv("RUBATO_BACKGROUND");
+    return text != nullptr && std::string_view(text) == "on";
+}
+
+template <class Native>
+int begin(const Native& native) {
+    if (inside) return native();
+    const guard passing;
+    check_library();
+    const int code = native();
+    if (code == MPI_SUCCESS) begin_session();
+    return code;
+}
+
+template <class Native>
+int end(const Native& native) {
+    if (inside) return native();
+    const guard passing;
+    end_session();
+    return native();
+}
+
+/// Ranks meet new communicators here in the same order. Where threads or calls that do not block use two of the same
+/// ranks, the first uses would come in any order.
+template <class Native>
+int create(MPI_Comm* made, const Native& native) {
+    session* const now = running.load(std::memory_order_acquire);
+    const int code = native();
+    if (inside || now == nullptr || code != MPI_SUCCESS) return code;
+    const guard passing;
+    (void)find_state(*now, *made);
+    return code;
+}
+
+template <class Native>
+int release(MPI_Comm* comm, const Native& native) {
+    session* const now = running.load(std::memory_order_acquire);
+    if (!inside && now != nullptr && comm != nullptr) {
+        const guard passing;
+        forget(*now, *comm);
+    }
+    return native();
+}
+
+}  // namespace
+}  // namespace rubato::preload
+
+using namespace rubato::preload;
+
+// NAME, parameters, values: `made` is the new communicator.
+#define CREATORS(ROW, prefix)                                                                               \
+    ROW(prefix##_Comm_dup, (MPI_Comm comm, MPI_Comm * made), (comm, made))                                  \
+    ROW(prefix##_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm * made), (comm, info, made))   \
+    ROW(prefix##_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm * made), (comm, group, made))       \
+    ROW(prefix##_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* made),              \
+        (comm, group, tag, made))                                                                           \
+    ROW(prefix##_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm* made), (comm, color, key, made)) \
+    ROW(prefix##_Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made),        \
+        (comm, type, key, info, made))                                                                      \
+    ROW(prefix##_Cart_create,                                                                               \
+        (MPI_Comm comm, int n, const int* sizes, const int* periods, int reorder, MPI_Comm* made),          \
+        (comm, n, sizes, periods, reorder, made))
+
+#define CREATOR(function, parameters, values)                        \
+    extern "C" RUBATO_API int function parameters {                  \
+        static const auto next = next_function(function, #function); \
+        return create(made, [&] { return next values; });            \
+    }
+
+#define ENTRIES(prefix)                                                                                                \
+    extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                                 \
+        static const auto next = next_function(prefix##_Init, #prefix "_Init");                                        \
+        static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");                   \
+        return begin([&] {                                                                                             \
+            int provided = 0;                                                                                          \
+            return wants_background() ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided) : next(argc, argv);    \
+        });                                                                                                            \
+    }                                                                                                                  \
+    extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {             \
+        static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                          \
+        return begin([&] { return next(argc, argv, wants_background() ? MPI_THREAD_MULTIPLE : required, provided); }); \
+    }                                                                                                                  \
+    extern "C" RUBATO_API int prefix##_Finalize() {                                                                    \
+        static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                                \
+        return end([] { return next(); });                                                                             \
+    }                                                                                                                  \
+    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                                     \
+        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                              \
+        return release(comm, [&] { return next(comm); });                                                              \
+    }                                                                                                                  \
+    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                               \
+        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");                  \
+        return release(comm, [&] { return next(comm); });                                                              \
+    }
+
+ENTRIES(MPI)
+ENTRIES(PMPI)
+CREATORS(CREATOR, MPI)
+CREATORS(CREATOR, PMPI)

@@ -1,0 +1,216 @@
+#include "session.hpp"
+
+#include "../mpi/private_communicator.hpp"
+#include "../mpi/synchronise.hpp"
+#include "communicator_state.hpp"
+#include "observation.hpp"
+#include "parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+
+#include <link.h>
+#include <unistd.h>
+
+namespace rubato::preload {
+namespace {
+
+using mpi::check;
+
+/// The file that holds librubato_mpi.
+address_range own_addresses() {
+    address_range found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* file, std::size_t, void* result) {
+            address_range all{~std::uintptr_t{0}, 0};
+            for (int i = 0; i < file->dlpi_phnum; ++i) {
+                const auto& segment = file->dlpi_phdr[i];
+                if (segment.p_type != PT_LOAD) continue;
+                all.begin = std::min<std::uintptr_t>(all.begin, file->dlpi_addr + segment.p_vaddr);
+                all.end = std::max<std::uintptr_t>(all.end, file->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+            }
+            if (!all.holds(reinterpret_cast<const void*>(&mpi::background_thread))) return 0;
+            *static_cast<address_range*>(result) = all;
+            return 1;
+        },
+        &found);
+    return found;
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+std::string library_line() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check(PMPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    const std::string_view all(text.data());
+    return std::string(all.substr(0, all.find('\n')));
+}
+
+/// Told to all where it lies: a program may change its folder.
+std::string absolute_output(const std::string& said) {
+    std::string name = said;
+    if (name.empty()) name = fmt::format("rubato-{}-{}.rubato", program_invocation_short_name, getpid());
+    MPI_Comm parent = MPI_COMM_NULL;
+    if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL && !said.empty())
+        name += fmt::format(".spawned-{}", getpid());
+    return std::filesystem::absolute(name).string();
+}
+
+/// What people type: without the folder they are in.
+std::string shown(const std::filesystem::path& file) {
+    std::error_code none;
+    return file.parent_path() == std::filesystem::current_path(none) ? file.filename().string() : file.string();
+}
+
+std::uint64_t calls_in(const observe::observation& o) {
+    std::uint64_t calls = o.lost;
+    for (const observe::row& r : o.rows) calls += r.calls;
+    return calls;
+}
+
+}  // namespace
+
+session::session() : comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)), keyval_(make_keyval()) {
+    rank_ = mpi::rank_in(comm_->get());
+    ranks_ = mpi::size_of(comm_->get());
+    own_ = own_addresses();
+    agree_on_settings();
+    if (rank_ != 0) {
+        try {
+            start_recording();
+        } catch (const std::exception& e) {
+            warn(fmt::format("rank {} records nothing: {}", rank_, e.what()));
+        }
+    }
+    add_common_time();
+}
+
+session::~session() = default;
+
+/// Rank 0 says what its settings are, or what is wrong with them.
+void session::agree_on_settings() {
+    variables said;
+    std::string wrong;
+    if (rank_ == 0) {
+        try {
+            said = variables_of_environment();
+            settings_ = parse_settings(said);
+            const bool named = !settings_.output.empty();
+            settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
+            if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
+            try {
+                start_recording();
+            } catch (const std::exception& e) {
+                if (named) throw;
+                warn(fmt::format("nothing is recorded: {}", e.what()));
+            }
+        } catch (const std::exception& e) {
+            wrong = e.what();
+        }
+    }
+    share(comm_->get(), wrong);
+    if (!wrong.empty()) throw error(wrong);
+    std::string text;
+    for (const auto& [name, value] : said) text += fmt::format("{}={}{}", name, value, '\0');
+    share(comm_->get(), text);
+    if (rank_ != 0) {
+        for (std::string_view left = text; !left.empty(); left.remove_prefix(left.find('\0') + 1)) {
+            const std::string_view one = left.substr(0, left.find('\0'));
+            said.emplace(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
+        }
+        settings_ = parse_settings(said);
+    }
+    pilots_ = {settings_.force,      settings_.margin,       settings_.model,
+               settings_.background, settings_.reproducible, settings_.leave};
+    using enum collective;
+    for (const collective_traits& t : collectives()) {
+        const bool sizes_unknown = t.what == scatterv || t.what == gatherv || t.what == alltoallv;
+        const bool left_alone = std::ranges::find(settings_.leave, t.what) != settings_.leave.end();
+        bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
+        if (settings_.mode == mode::automatic) replaced = !sizes_unknown && !left_alone;
+        if (settings_.mode == mode::force) replaced = find_algorithm(settings_.force).what == t.what && !left_alone;
+    }
+}
+
+void session::start_recording() {
+    recorder_ = std::make_unique<observe::recorder>(
+        settings_.output, observe::process{rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
+}
+
+void session::add_common_time() {
+    mpi::synchronise(comm_->get(), 0, clock_, {.first = 10, .again = 5});
+    if (!recorder_) return;
+    const time_ns own = clock_.own();
+    recorder_->common_time(own, clock_.to_common(own));
+}
+
+void session::write_file() {
+    const std::filesystem::path file = settings_.output;
+    const std::vector<std::vector<std::byte>> received =
+        gather_bytes(comm_->get(), recorder_ ? recorder_->bytes() : std::span<const std::byte>{});
+    std::string wrong = "nobody has recorded anything";
+    if (rank_ == 0) {
+        try {
+            std::vector<observe::part> parts;
+            for (const auto& bytes : received)
+                if (auto one = observe::decode(bytes)) parts.push_back(std::move(*one));
+            if (!parts.empty()) {
+                const observe::observation all = observe::summarise(parts);
+                observe::write(all, file);
+                fmt::print(stderr, "rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(),
+                           calls_in(all), shown(file));
+                wrong.clear();
+            }
+        } catch (const std::exception& e) {
+            wrong = e.what();
+            warn(fmt::format("{}; what each rank saw is in {}.parts", wrong, file.string()));
+        }
+    }
+    share(comm_->get(), wrong);
+    if (wrong.empty() && recorder_) recorder_->remove();
+}
+
+void session::end() noexcept {
+    try {
+        end_pilots();
+        add_common_time();
+        write_file();
+        comm_.reset();
+    } catch (const std::exception& e) {
+        warn(e.what());
+    }
+}
+
+void session::warn(std::string_view what) noexcept {
+    if (!warned_.exchange(true)) std::fprintf(stderr, "rubato: %.*s\n", static_cast<int>(what.size()), what.data());
+}
+
+void begin_session() noexcept {
+    try {
+        running = new session;  // never deleted: its communicators' attributes may outlive MPI_Finalize
+    } catch (const mpi::mpi_error& e) {
+        std::fprintf(stderr, "rubato: %s\n", e.what());
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    } catch (const std::exception& e) {
+        int rank = 0;
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
+        PMPI_Finalize();
+        std::fflush(nullptr);
+        _exit(2);
+    }
+}
+
+void end_session() noexcept {
+    if (session* const s = running.exchange(nullptr)) s->end();
+}
+
+}  // namespace rubato::preload

@@ -1,0 +1,86 @@
+// The drop-in between MPI_Init and MPI_Finalize.
+#pragma once
+
+#include "autopilot.hpp"
+#include "recorder.hpp"
+#include "rubato/clock.hpp"
+#include "settings.hpp"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace rubato::mpi {
+class private_communicator;
+}
+
+namespace rubato::preload {
+
+/// Addresses of a file that was loaded.
+struct address_range {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+
+    bool holds(const void* address) const {
+        const auto a = reinterpret_cast<std::uintptr_t>(address);
+        return a >= begin && a < end;
+    }
+};
+
+class session {
+public:
+    /// Collective over MPI_COMM_WORLD. Throws `error`, on all ranks, if a setting is wrong.
+    session();
+    ~session();
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+
+    int rank() const { return rank_; }
+    int keyval() const { return keyval_; }
+    /// Null if this rank records nothing.
+    observe::recorder* records() { return recorder_.get(); }
+    const autopilot::settings& pilots() const { return pilots_; }
+    /// Whether blocking calls of this kind may be made by Rubato.
+    bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
+    /// The calls of Rubato's own threads are none of the program's.
+    bool is_own(const void* site) const { return own_.holds(site); }
+    std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
+
+    /// Collective: puts together what was seen and writes it.
+    void end() noexcept;
+    /// One line on standard error, the first time.
+    void warn(std::string_view what) noexcept;
+
+private:
+    void agree_on_settings();
+    void start_recording();
+    void add_common_time();
+    void write_file();
+
+    std::unique_ptr<mpi::private_communicator> comm_;
+    int rank_ = 0;
+    int ranks_ = 1;
+    int keyval_;
+    settings settings_{};
+    autopilot::settings pilots_{};
+    std::array<bool, 16> replaces_{};
+    address_range own_{};
+    common_clock clock_{};
+    std::unique_ptr<observe::recorder> recorder_{};
+    std::atomic<std::uint32_t> numbered_{0};
+    std::atomic<bool> warned_{false};
+};
+
+/// Null before MPI_Init has ended and once MPI_Finalize has begun.
+inline constinit std::atomic<session*> running{nullptr};
+
+/// Ends the program, with status 2 and a line on standard error, unless the MPI library is the one that this file was
+/// built for. Before MPI_Init.
+void check_library();
+/// Called by the first entry of MPI_Init, when MPI is there. Ends the program with status 2 if a setting is wrong.
+void begin_session() noexcept;
+void end_session() noexcept;
+
+}  // namespace rubato::preload

@@ -1,0 +1,118 @@
+#include "settings.hpp"
+
+#include "rubato/algorithm.hpp"
+#include "rubato/model.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include <unistd.h>
+
+namespace rubato::preload {
+namespace {
+
+constexpr std::array rows{
+    setting_row{"RUBATO_MODE", "--mode", "observe", "auto",
+                "observe: only look; auto: replace calls where that pays; force=ID: this algorithm wherever it can be "
+                "used"},
+    setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
+    setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
+                "auto: by how much a plan must be better than the native call"},
+    setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model",
+                "auto: the network, as 'rubato sim --model' has it"},
+    setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,barrier", "auto: collectives that are left alone"},
+    setting_row{"RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
+                "1: floating-point reductions are left to the MPI library"},
+    setting_row{"RUBATO_BACKGROUND", "--background", "off", "on",
+                "on: a thread works for ranks that are late; MPI is asked for MPI_THREAD_MULTIPLE"},
+    setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
+};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view reason,
+                         std::string_view way_out) {
+    throw error(fmt::format("{}={}", name, value), reason, way_out);
+}
+
+double parse_share(std::string_view name, std::string_view text) {
+    double percent = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, percent);
+    if (failure != std::errc{} || std::string_view(stop, end) != "%" || !(percent >= 0 && percent < 100))
+        refuse(name, text, "it is a share of the time of the native call", "give a percentage such as 10%");
+    return percent / 100;
+}
+
+bool parse_switch(std::string_view name, std::string_view text, std::string_view off, std::string_view on) {
+    if (text != on && text != off)
+        refuse(name, text, fmt::format("it is switched by {} or {}", off, on), "give one of these");
+    return text == on;
+}
+
+std::vector<collective> parse_collectives(std::string_view text) {
+    std::vector<collective> list;
+    if (text == "none") return list;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        list.push_back(parse_collective(text.substr(0, comma)));
+        if (comma == std::string_view::npos) return list;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+void parse_mode(std::string_view name, std::string_view text, settings& how) {
+    constexpr std::string_view force = "force=";
+    if (text == "observe") {
+        how.mode = mode::observe;
+    } else if (text == "auto") {
+        how.mode = mode::automatic;
+    } else if (text.starts_with(force)) {
+        how.mode = mode::force;
+        how.force = find_algorithm(text.substr(force.size())).id;
+    } else {
+        refuse(name, text, "there is no such mode", "give observe, auto, or force=ID with one of 'rubato algorithms'");
+    }
+}
+
+}  // namespace
+
+std::span<const setting_row> setting_rows() { return rows; }
+
+variables variables_of_environment() {
+    variables found;
+    for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+        const std::string_view text = *each;
+        const std::size_t equals = text.find('=');
+        if (text.starts_with("RUBATO_") && equals != std::string_view::npos)
+            found.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return found;
+}
+
+settings parse_settings(const variables& said) {
+    settings how;
+    for (const auto& [name, text] : said) {
+        if (name == "RUBATO_MODE") {
+            parse_mode(name, text, how);
+        } else if (name == "RUBATO_OUTPUT") {
+            if (text.empty()) refuse(name, text, "a file needs a name", "give one, or nothing at all");
+            how.output = text;
+        } else if (name == "RUBATO_MARGIN") {
+            how.margin = parse_share(name, text);
+        } else if (name == "RUBATO_MODEL") {
+            if (text != "measured") how.model = to_string(parse_model(text));
+        } else if (name == "RUBATO_LEAVE") {
+            how.leave = parse_collectives(text);
+        } else if (name == "RUBATO_REPRODUCIBLE") {
+            how.reproducible = parse_switch(name, text, "0", "1");
+        } else if (name == "RUBATO_BACKGROUND") {
+            how.background = parse_switch(name, text, "off", "on");
+        } else if (name == "RUBATO_BACKGROUND_CORE") {
+            (void)parse_integer(text, name, 0, 4095);
+        }
+    }
+    return how;
+}
+
+}  // namespace rubato::preload

@@ -1,0 +1,45 @@
+// The settings of the drop-in: variables of the environment, which `rubato exec` sets. Needs no MPI.
+#pragma once
+
+#include "rubato/problem.hpp"
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rubato::preload {
+
+/// By name, those that begin with RUBATO_.
+using variables = std::map<std::string, std::string, std::less<>>;
+variables variables_of_environment();
+
+/// A row of the table for people.
+struct setting_row {
+    std::string_view variable;
+    std::string_view option;  ///< of `rubato exec`
+    std::string_view otherwise;
+    std::string_view example;
+    std::string_view meaning;
+};
+std::span<const setting_row> setting_rows();
+
+enum class mode : std::uint8_t { observe, automatic, force };
+
+struct settings {
+    preload::mode mode = mode::observe;
+    std::string force{};  ///< an algorithm's id
+    double margin = 0.1;
+    std::string model{};  ///< empty: measured when it is needed
+    bool background = false;
+    bool reproducible = false;
+    std::vector<collective> leave{};
+    std::string output{};  ///< empty: named after the program
+};
+
+/// Throws if a value is wrong.
+settings parse_settings(const variables& said);
+
+}  // namespace rubato::preload

@@ -1,0 +1,27 @@
+// What an MPI library gets wrong by itself, and random programs therefore do not ask of it. LIKE_MPICH makes programs
+// with Open MPI that can be compared with MPICH's.
+#pragma once
+
+#include <mpi.h>
+
+namespace random_program {
+
+#if defined(OPEN_MPI) && !defined(LIKE_MPICH)
+constexpr bool like_mpich = false;
+#else
+constexpr bool like_mpich = true;
+#endif
+
+/// MPICH as Debian builds it does not look.
+constexpr bool checks_arguments = !like_mpich;
+/// MPICH 4.0.2 ends with a segmentation fault in MPI_Reduce, if a root other than rank 0 works in place.
+constexpr bool reduces_in_place_anywhere = !like_mpich;
+/// MPICH 4.0.2 over UCX truncates or garbles long messages that have gaps on one side.
+constexpr bool carries_gaps = !like_mpich;
+/// MPICH 4.0.2 combines in the wrong order in MPI_Reduce_scatter_block.
+constexpr bool scatters_in_order = !like_mpich;
+
+/// MPICH 4.0.2 garbles persistent collectives that move data, and others when they are started again.
+constexpr bool persists = !like_mpich;
+
+}  // namespace random_program
