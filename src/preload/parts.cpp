@@ -43,13 +43,6 @@ std::vector<std::byte> receive_bytes(MPI_Comm comm, int from, std::vector<std::b
 
 }  // namespace
 
-void share(MPI_Comm comm, std::string& text) {
-    std::uint64_t size = text.size();
-    check(PMPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
-    text.resize(size);
-    check(PMPI_Bcast(text.data(), static_cast<int>(size), MPI_CHAR, 0, comm), "MPI_Bcast");
-}
-
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> mine) {
     if (mpi::rank_in(comm) != 0) {
         send_bytes(comm, mine);

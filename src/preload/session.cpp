@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include "../mpi/broadcast.hpp"
 #include "../mpi/private_communicator.hpp"
 #include "../mpi/synchronise.hpp"
 #include "communicator_state.hpp"
@@ -116,11 +117,11 @@ void session::agree_on_settings() {
             wrong = e.what();
         }
     }
-    share(comm_->get(), wrong);
+    wrong = mpi::broadcast(comm_->get(), std::move(wrong));
     if (!wrong.empty()) throw error(wrong);
     std::string text;
     for (const auto& [name, value] : said) text += fmt::format("{}={}{}", name, value, '\0');
-    share(comm_->get(), text);
+    text = mpi::broadcast(comm_->get(), std::move(text));
     if (rank_ != 0) {
         for (std::string_view left = text; !left.empty(); left.remove_prefix(left.find('\0') + 1)) {
             const std::string_view one = left.substr(0, left.find('\0'));
@@ -174,7 +175,7 @@ void session::write_file() {
             warn(fmt::format("{}; what each rank saw is in {}.parts", wrong, file.string()));
         }
     }
-    share(comm_->get(), wrong);
+    wrong = mpi::broadcast(comm_->get(), std::move(wrong));
     if (wrong.empty() && recorder_) recorder_->remove();
 }
 
