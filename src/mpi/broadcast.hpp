@@ -7,12 +7,12 @@
 
 namespace rubato::mpi {
 
-/// Collective over `comm`, which must be ours: rank 0's text.
+/// Collective over `comm`, which must be ours: rank 0's text. By PMPI, as it is none of what a tool wants to see.
 inline std::string broadcast(MPI_Comm comm, std::string text) {
     auto length = static_cast<std::int64_t>(text.size());
-    check(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm), "MPI_Bcast");
+    check(PMPI_Bcast(&length, 1, MPI_INT64_T, 0, comm), "MPI_Bcast");
     text.resize(static_cast<std::size_t>(length));
-    check(MPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm), "MPI_Bcast");
+    check(PMPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, comm), "MPI_Bcast");
     return text;
 }
 
