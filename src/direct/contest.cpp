@@ -1,5 +1,6 @@
 #include "contest.hpp"
 
+#include "../choose/parts.hpp"
 #include "rubato/arrival.hpp"
 
 #include <algorithm>
@@ -10,16 +11,11 @@ namespace {
 
 /// Pieces of 16 KiB keep a pipeline full; more than so many gain nothing.
 constexpr std::int64_t forced_segment = 16 << 10;
-constexpr std::int64_t most_segments = 4096;
+constexpr std::uint32_t most_segments = 4096;
 
 constexpr std::size_t numbers_of_sample = 4;  // arrival, exit, next arrival, what exchanging cost
 
 }  // namespace
-
-std::uint32_t pieces(std::int64_t bytes, std::int64_t segment) {
-    if (segment <= 0 || bytes <= 0) return 1;
-    return static_cast<std::uint32_t>(std::clamp<std::int64_t>((bytes + segment - 1) / segment, 1, most_segments));
-}
 
 contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
     since_ = 2;  // the first call is slow in any case
@@ -67,7 +63,7 @@ bool contest::is_sampled() const {
 void contest::direct(const directed_call& c) {
     const contender& by = contenders_[running()];
     how_.use = by.use;
-    how_.segments = pieces(c.bytes, by.segment);
+    how_.segments = std::min(pieces(c.bytes, by.segment), most_segments);
     how_.round_time = by.round_time;
     how_.arrivals = by.planned_by;
 }

@@ -32,8 +32,6 @@ struct shared {
     time_ns synchronise_after{};
 };
 
-/// Into how many pieces of that size a chunk is cut; 0: into none.
-std::uint32_t pieces(std::int64_t bytes, std::int64_t segment);
 /// The farthest that two patterns of arrivals are apart.
 time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b);
 

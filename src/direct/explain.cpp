@@ -1,4 +1,5 @@
 // Decisions, for people and programs.
+#include "../choose/parts.hpp"
 #include "contest.hpp"
 
 #include <fmt/format.h>

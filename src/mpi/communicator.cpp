@@ -45,7 +45,7 @@ public:
         // The lowest and the highest version, and whether somebody refuses, in one go.
         const std::int64_t mine = protocol();
         std::array<std::int64_t, 3> all{mine, -mine, refusal.empty() ? 1 : 0};
-        check(MPI_Allreduce(MPI_IN_PLACE, all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
         if (all[0] != -all[1])
             throw error("different versions of rubato in one program", "their algorithms or messages differ",
                         "run the same version on all hosts");
@@ -56,7 +56,7 @@ public:
         hosts_ = hosts_of(comm_.get());
         synchronise();
         std::int64_t epoch = clock_.now().count();
-        check(MPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        check(PMPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         epoch_ = time_ns(epoch);
         player_.emplace(rubato::rank(rank_), size_, stage_, how.agreed);
     }
@@ -120,7 +120,7 @@ public:
         const std::string text = broadcast(comm_.get(), to_string(network));
         const std::string inside_text = broadcast(comm_.get(), inside != nullptr ? to_string(*inside) : "");
         int early = wants_background_ && may_use_background(false) ? 1 : 0;
-        check(MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        check(PMPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
         std::optional<model> within;
         if (!inside_text.empty()) within = parse_model(inside_text);
         chooser_.emplace(parse_model(text), early != 0, std::move(within));
@@ -210,8 +210,8 @@ private:
         said.numbers[1] = how.exchange_every;
         said.numbers[2] = how.from_bytes;
         how.predictor.copy(said.predictor, how.predictor.size());
-        check(MPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        check(MPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
+        check(PMPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        check(PMPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
         how.plans.quantum = time_ns(said.numbers[0]);
         how.exchange_every = static_cast<std::int32_t>(said.numbers[1]);
         how.from_bytes = said.numbers[2];

@@ -113,7 +113,7 @@ time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there,
         MPI_Sendrecv(&mine, 1, MPI_INT64_T, other, 0, &others, 1, MPI_INT64_T, other, 0, pair, MPI_STATUS_IGNORE);
         best = std::min(best, time_ns(std::abs(mine - others)));
         if (own_time() > end) again = 0;
-        MPI_Bcast(&again, 1, MPI_INT, client, pair);
+        PMPI_Bcast(&again, 1, MPI_INT, client, pair);
     }
     return best;
 }

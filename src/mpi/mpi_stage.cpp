@@ -187,7 +187,7 @@ void mpi_stage::exchange(std::int64_t mine) {
     posted& e = exchanges_.emplace_back();
     e.mine = mine;
     e.data.resize(static_cast<std::size_t>(ranks_));
-    check(MPI_Iallgather(&e.mine, 1, MPI_INT64_T, e.data.data(), 1, MPI_INT64_T, comm_, &e.request), "MPI_Iallgather");
+    check(PMPI_Iallgather(&e.mine, 1, MPI_INT64_T, e.data.data(), 1, MPI_INT64_T, comm_, &e.request), "MPI_Iallgather");
 }
 
 bool mpi_stage::exchanged(std::vector<std::int64_t>& all, bool wait) {
@@ -240,7 +240,8 @@ void mpi_stage::drain() {
     std::vector<std::int64_t> sent = transport_.sent_to();
     for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += told_to_[r];
     std::int64_t expected = 0;
-    check(MPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_), "MPI_Reduce_scatter_block");
+    check(PMPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_),
+          "MPI_Reduce_scatter_block");
     std::vector<std::byte> dropped;
     for (std::int64_t got = transport_.received() + heard_; got < expected; ++got) {
         MPI_Status status{};

@@ -63,11 +63,11 @@ inline std::vector<std::int32_t> hosts_of(MPI_Comm comm) {
     MPI_Comm mine = MPI_COMM_NULL;
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, me, MPI_INFO_NULL, &mine), "MPI_Comm_split_type");
     int lowest = me;
-    const int code = MPI_Bcast(&lowest, 1, MPI_INT, 0, mine);
+    const int code = PMPI_Bcast(&lowest, 1, MPI_INT, 0, mine);
     MPI_Comm_free(&mine);
     check(code, "MPI_Bcast");
     std::vector<int> all(static_cast<std::size_t>(size_of(comm)));
-    check(MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, comm), "MPI_Allgather");
+    check(PMPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, comm), "MPI_Allgather");
     return numbered_hosts(all);
 }
 

@@ -29,6 +29,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(arrivals_seen, invocations, run_time, tail, i
                                    predictable, pattern, examples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
+// Of what it holds, its first line.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(observation, program, library, ranks, hosts, ended, parts, model, lost)
 
 void to_json(json& j, const row& r) {
     j = {{"communicator", r.communicator},
@@ -75,16 +77,7 @@ bool consistent(const observation& o, const row& r) {
 
 void take(observation& o, const json& fields) {
     const auto kind = fields.at("kind").get<std::string>();
-    if (kind == "observation") {
-        fields.at("program").get_to(o.program);
-        fields.at("library").get_to(o.library);
-        fields.at("ranks").get_to(o.ranks);
-        fields.at("hosts").get_to(o.hosts);
-        fields.at("ended").get_to(o.ended);
-        fields.at("parts").get_to(o.parts);
-        fields.at("model").get_to(o.model);
-        fields.at("lost").get_to(o.lost);
-    }
+    if (kind == "observation") fields.get_to(o);
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
     if (kind == "decision") {
@@ -176,14 +169,7 @@ void write(const observation& o, const fs::path& file) {
         const std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
         out << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(text).substr(1)) << '\n';
     };
-    line("observation", {{"program", o.program},
-                         {"library", o.library},
-                         {"ranks", o.ranks},
-                         {"hosts", o.hosts},
-                         {"ended", o.ended},
-                         {"parts", o.parts},
-                         {"model", o.model},
-                         {"lost", o.lost}});
+    line("observation", o);
     for (const communicator& c : o.communicators) line("communicator", c);
     for (const site& s : o.sites) line("site", s);
     for (const row& r : o.rows) line("row", r);

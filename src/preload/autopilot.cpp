@@ -102,7 +102,7 @@ bool all_may_begin_early(MPI_Comm comm, bool wanted) {
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
     int early = wanted && level == MPI_THREAD_MULTIPLE ? 1 : 0;
-    check(MPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+    check(PMPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
     return early != 0;
 }
 

@@ -4,6 +4,7 @@
 #include "../mpi/private_communicator.hpp"
 #include "../mpi/synchronise.hpp"
 #include "communicator_state.hpp"
+#include "network.hpp"
 #include "observation.hpp"
 #include "parts.hpp"
 
@@ -153,6 +154,14 @@ void session::add_common_time() {
     recorder_->common_time(own, clock_.to_common(own));
 }
 
+/// So that the report can tell what other algorithms would have taken.
+void session::note_network() {
+    if (ranks_ < 2) return;
+    const std::string text =
+        settings_.model.empty() ? to_string(network_of(comm_->get(), mpi::hosts_of(comm_->get()))) : settings_.model;
+    if (rank_ == 0 && recorder_) recorder_->note(fmt::format(R"({{"model":"{}"}})", text));
+}
+
 void session::write_file() {
     const std::filesystem::path file = settings_.output;
     const std::vector<std::vector<std::byte>> received =
@@ -183,6 +192,7 @@ void session::end() noexcept {
     try {
         end_pilots();
         add_common_time();
+        note_network();
         write_file();
         comm_.reset();
     } catch (const std::exception& e) {

@@ -57,6 +57,7 @@ private:
     void agree_on_settings();
     void start_recording();
     void add_common_time();
+    void note_network();
     void write_file();
 
     std::unique_ptr<mpi::private_communicator> comm_;

@@ -1,0 +1,17 @@
+// What the drop-in knows of the network.
+#pragma once
+
+#include "rubato/model.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <span>
+
+namespace rubato::preload {
+
+/// Collective over `comm`, which must be ours and have at least two ranks: the model of the messages between its hosts
+/// or, if it has one host, within that. Measured by the first communicator that asks, and known to the process then.
+model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts);
+
+}  // namespace rubato::preload
