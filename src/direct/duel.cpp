@@ -49,10 +49,13 @@ bool contest::beats(const level& a, const level& b) const {
 
 bool contest::is_promising(const contender& c) const {
     const contender& now = contenders_[incumbent_];
-    // What is wrong with the model is wrong with both predictions.
-    const bool both = incumbent_ != native && now.predicted > time_ns{};
-    const time_ns against = both ? now.predicted : now.measured->tail;
-    return (both ? c.predicted : part(c.predicted, doubt_)) < against - part(against, with_.how.margin);
+    const auto better = [&](time_ns mine, time_ns than) { return mine < than - part(than, with_.how.margin); };
+    if (incumbent_ == native || now.predicted == time_ns{})
+        return better(part(c.predicted, doubt_), now.measured->tail);
+    // What is wrong with the model is wrong with both predictions. But if the incumbent breaks its promise, that may be
+    // its own fault.
+    const bool broken = better(now.predicted, now.measured->tail);
+    return better(c.predicted, now.predicted) || (broken && better(c.predicted, now.measured->tail));
 }
 
 bool contest::is_worthwhile(time_ns tail) const {
@@ -289,6 +292,7 @@ void contest::watch(const cost& c) {
     contender& now = contenders_[incumbent_];
     const level& by_native = *contenders_[native].measured;
     changed_ = has_changed() ? changed_ + 1 : 0;
+    const bool listed = listed_ < contenders_.size();
     if (incumbent_ != native) {
         // Where it has lost half of what it won. Where ranks run ahead, tails mean nothing.
         const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
@@ -296,13 +300,13 @@ void contest::watch(const cost& c) {
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
         if (slow_ >= believed + std::min(audits_, believed)) return measure(next::native);
         if (changed_ >= believed && may_choose_anew()) return measure(next::choice);
+        if (listed && wait_ == 0 && is_promising(contenders_[listed_]) && may_duel()) return measure(next::listed);
         const time_ns price = times(std::max(by_native.tail - now.measured->tail, time_ns{}), trial) + asking();
         if (rested_ >= doubled(audit_after, audits_) && with_.account.hardly_notices(price))
             return measure(next::native);
     } else {
         slow_ = chosen_ && c.tail > chosen_against_ + chosen_against_ / 2 ? slow_ + 1 : 0;
         const bool worth = is_worthwhile(c.tail);
-        const bool listed = listed_ < contenders_.size();
         const bool anew = !chosen_ || changed_ >= believed || slow_ >= believed || (failures_ > 0 && !listed);
         if (worth && anew && may_choose_anew()) return measure(next::choice);
         if (worth && listed && wait_ == 0 && may_duel()) return measure(next::listed);

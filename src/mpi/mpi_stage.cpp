@@ -194,9 +194,9 @@ bool mpi_stage::exchanged(std::vector<std::int64_t>& all, bool wait) {
     posted& e = exchanges_.front();
     int done = 1;
     if (wait)
-        check(MPI_Wait(&e.request, MPI_STATUS_IGNORE), "MPI_Wait");
+        check(PMPI_Wait(&e.request, MPI_STATUS_IGNORE), "MPI_Wait");
     else
-        check(MPI_Test(&e.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        check(PMPI_Test(&e.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done == 0) return false;
     all = std::move(e.data);
     exchanges_.pop_front();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace rubato::preload {
 namespace {
@@ -117,6 +118,12 @@ bool autopilot::concerns(const settings& how, const mpi::call& c, int me, int ra
     return bytes > 0 && (t.wide_input || t.wide_output ? bytes * ranks : bytes) >= smallest;
 }
 
+void give_up(MPI_Comm comm, const std::exception& e) {
+    fmt::print(stderr, "rubato: {}\n", e.what());
+    MPI_Abort(comm, 1);
+    std::abort();
+}
+
 class autopilot::state {
 public:
     state(MPI_Comm user, const settings& how, explainer explain)
@@ -138,10 +145,7 @@ public:
             director_.leave(ours_.clock().now());
             return code;
         } catch (const std::exception& e) {
-            // Others wait for this rank, and nobody can tell them.
-            fmt::print(stderr, "rubato: {}\n", e.what());
-            MPI_Abort(user_, 1);
-            return MPI_ERR_OTHER;
+            give_up(user_, e);
         }
     }
 

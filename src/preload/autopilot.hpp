@@ -4,6 +4,7 @@
 
 #include "rubato/mpi.hpp"
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -47,5 +48,8 @@ private:
     class state;
     std::unique_ptr<state> state_;
 };
+
+/// Ends the program: something failed on this rank alone, others wait for it, and nobody can tell them.
+[[noreturn]] void give_up(MPI_Comm comm, const std::exception& e);
 
 }  // namespace rubato::preload

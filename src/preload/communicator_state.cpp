@@ -124,9 +124,13 @@ bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept 
             std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](std::string_view line) {
                 if (first && now.records() != nullptr) now.records()->note(line);  // one of those who say the same
             });
-    } catch (const std::exception& e) {
+    } catch (const mpi::mpi_error& e) {
+        give_up(comm, e);
+    } catch (const error& e) {  // which all ranks find alike
         state.without_pilot = true;
         now.warn(e.what());
+    } catch (const std::exception& e) {
+        give_up(comm, e);
     }
     return state.pilot != nullptr;
 }

@@ -8,7 +8,7 @@ using mpi::check;
 
 mpi_board::~mpi_board() {
     bool failed = std::uncaught_exceptions() > exceptions_;
-    for (auto& [ticket, e] : exchanges_) failed = failed || MPI_Wait(&e.request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    for (auto& [ticket, e] : exchanges_) failed = failed || PMPI_Wait(&e.request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     if (failed) comm_.abandon();
 }
 
@@ -32,7 +32,7 @@ std::uint64_t mpi_board::tell(rank from, std::span<const std::int64_t> numbers) 
 
 std::vector<std::int64_t> mpi_board::take(std::uint64_t ticket) {
     const auto found = exchanges_.find(ticket);
-    check(MPI_Wait(&found->second.request, MPI_STATUS_IGNORE), "MPI_Wait");
+    check(PMPI_Wait(&found->second.request, MPI_STATUS_IGNORE), "MPI_Wait");
     std::vector<std::int64_t> all = std::move(found->second.all);
     exchanges_.erase(found);
     return all;

@@ -305,6 +305,24 @@ TEST(director, takes_the_next_where_the_best_one_fails) {
     EXPECT_LT(o.total, natively(p));
 }
 
+TEST(director, tries_the_next_where_the_best_one_disappoints) {
+    program p = late_rank(1);
+    const auto plan = [](std::string_view id, time_ns promised, time_ns real) {
+        return plan_tale{id, [=](const arrivals&) { return promised; },
+                         [=](std::uint64_t, const arrivals&, const arrivals&) { return real; }};
+    };
+    p.plans = {plan("reduce/clairvoyant", 10ms, 13ms), plan("reduce/chain", 11ms, 13ms),
+               plan("reduce/two_tree", 11ms, 11ms)};
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_EQ(o.used.back(), "reduce/two_tree");
+    EXPECT_EQ(o.decisions("tried"), 3U);
+
+    // But one that keeps its promise stays.
+    p.plans.front() = plan("reduce/clairvoyant", 10ms, 11ms);
+    EXPECT_EQ(directed(p).decisions("tried"), 1U);
+}
+
 /// Good as long as it is watched.
 TEST(director, finds_out_who_becomes_slow_once_kept) {
     for (const int good : {9, 30, 100}) {
