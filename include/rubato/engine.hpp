@@ -94,6 +94,7 @@ private:
     void push_ready(std::uint32_t s);
     void complete(std::uint32_t s);
     void start_messages();
+    void start_ready();
     void advance(bool wait);
     bool start_if_ready(std::uint32_t s);
 

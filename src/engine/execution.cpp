@@ -29,7 +29,7 @@ void execution::start(const plan& p, const layout& l, const memory& m, transport
         if (waits_[i] == 0 && !s.steps[i].is_message()) push_ready(i);
     }
     look_ = true;
-    advance(false);
+    start_ready();
 }
 
 void execution::arrive(std::byte* input, std::byte* output) {
@@ -40,7 +40,7 @@ void execution::arrive(std::byte* input, std::byte* output) {
     const auto& steps = plan_->steps().steps;
     for (std::uint32_t i = 0; i < steps.size(); ++i)
         if (steps[i].needs_arrival()) release(i);
-    advance(false);
+    start_ready();
 }
 
 bool execution::progress() {
@@ -121,26 +121,31 @@ void execution::start_messages() {
     }
 }
 
-void execution::advance(bool wait) {
+/// Starts what can be started without waiting for any message.
+void execution::start_ready() {
     const schedule& s = plan_->steps();
     for (;;) {
         if (look_) start_messages();
-        if (!ready_.empty()) {
-            // One local step at a time, the first in order, so that messages it sets free leave before the next begins.
-            std::ranges::pop_heap(ready_, std::greater{});
-            const std::uint32_t i = ready_.back();
-            ready_.pop_back();
-            const step& t = s.steps[i];
-            std::byte* const to = address(t.to, t.target);
-            const std::byte* const from = address(t.from, t.source);
-            const std::int64_t units = layout_->length(s, t);
-            if (units > 0 && t.kind == step_kind::combine)
-                transport_->combine(from, to, units);
-            else if (units > 0 && from != to)
-                transport_->copy(from, to, units);
-            complete(i);
-            continue;
-        }
+        if (ready_.empty()) return;
+        // One local step at a time, the first in order, so that messages it sets free leave before the next begins.
+        std::ranges::pop_heap(ready_, std::greater{});
+        const std::uint32_t i = ready_.back();
+        ready_.pop_back();
+        const step& t = s.steps[i];
+        std::byte* const to = address(t.to, t.target);
+        const std::byte* const from = address(t.from, t.source);
+        const std::int64_t units = layout_->length(s, t);
+        if (units > 0 && t.kind == step_kind::combine)
+            transport_->combine(from, to, units);
+        else if (units > 0 && from != to)
+            transport_->copy(from, to, units);
+        complete(i);
+    }
+}
+
+void execution::advance(bool wait) {
+    for (;;) {
+        start_ready();
         if (done() || sending_ + receiving_ == 0) return;
         completed_.clear();
         transport_->poll(completed_, wait);

@@ -199,7 +199,6 @@ std::int64_t chunk_bytes_on(const call& c, int other, int me, int ranks) {
 }
 
 std::int64_t agreed_bytes(const call& c, int me, int ranks) {
-    if (!traits(c.what).irregular) return chunk_bytes(c, me, ranks);
     const bool all_told = c.what == collective::allgatherv || c.what == collective::reduce_scatter;
     if (!all_told) return intent::unknown;
     const buffers::sides s = buffers::sides_of(c, me, ranks);

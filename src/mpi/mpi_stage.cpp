@@ -92,7 +92,7 @@ intent intent_of(const call& c, const selection& how, int me, const std::vector<
     const auto ranks = static_cast<int>(hosts.size());
     intent i;
     i.bytes = chunk_bytes(c, me, ranks);
-    const std::int64_t agreed = agreed_bytes(c, me, ranks);
+    const std::int64_t agreed = traits(c.what).irregular ? agreed_bytes(c, me, ranks) : i.bytes;
     i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, ranks, agreed);
     i.what.what = c.what;
     i.what.ranks = ranks;
