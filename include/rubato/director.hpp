@@ -7,6 +7,7 @@
 #include "rubato/choose.hpp"
 #include "rubato/history.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <span>
@@ -34,6 +35,13 @@ public:
     virtual time_ns now() = 0;
 };
 
+/// What directing has cost a process so far, on all its communicators. The directors of a process share one.
+struct effort {
+    std::atomic<time_ns::rep> spent{0};
+    std::atomic<int> free_duels{0};  ///< challenges that need not be affordable
+    time_ns begin{};                 ///< on the board's clock
+};
+
 /// A call as all ranks know it. A reduction's operator commutes.
 struct directed_call {
     collective what = collective::barrier;
@@ -59,6 +67,7 @@ public:
         double margin = 0.1;               ///< by how much a plan must be better to be tried, as a share of the tail
         bool early = false;                ///< early forms may be chosen
         const algorithm* force = nullptr;  ///< for all calls, whatever it costs
+        effort* process = nullptr;         ///< of this rank's; null: there is no other director
         choice choose{};                   ///< if none is given, by simulation on the board's network
     };
     /// Takes a decision as a JSON object on one line; equal on all ranks.

@@ -1,5 +1,6 @@
 #include "../preload/settings.hpp"
 #include "command.hpp"
+#include "rubato/model.hpp"
 
 #include <fmt/format.h>
 
@@ -67,13 +68,21 @@ launcher launcher_of(const std::string& program) {
                 "use the mpirun of one of them, such as mpirun.openmpi or mpirun.mpich");
 }
 
+/// LD_PRELOAD is a list, and nothing marks such characters as part of a name.
+std::string loadable(std::string file) {
+    if (file.find_first_of(" :\t") != std::string::npos)
+        throw error(fmt::format("'{}' cannot be preloaded", file), "its path has a space or a colon",
+                    "install rubato in a folder without");
+    return file;
+}
+
 /// Beside this command: where it was built, or where it is installed.
 std::string library_for(std::string_view folder) {
     const std::filesystem::path here = std::filesystem::canonical("/proc/self/exe").parent_path();
     const std::string file = fmt::format("{}/librubato_preload.so", folder);
     for (const std::filesystem::path& place : {here / "preload" / file, here / "presets/mpich/preload" / file,
                                                here / ".." / RUBATO_LIBDIR / "rubato" / file})
-        if (std::filesystem::exists(place)) return std::filesystem::canonical(place).string();
+        if (std::filesystem::exists(place)) return loadable(std::filesystem::canonical(place).string());
     throw error(fmt::format("there is no drop-in for {}", folder == "mpich" ? "MPICH" : "Open MPI"),
                 fmt::format("'{}' is not beside this command", file),
                 folder == "mpich" ? "install mpicc.mpich and build again" : "build again with Open MPI");
@@ -85,6 +94,10 @@ variables settings_of(const options& o) {
     for (const auto& [name, value] : o.settings) all[name] = value;
     if (o.reproducible) all["RUBATO_REPRODUCIBLE"] = "1";
     (void)preload::parse_settings(all);
+    // Ranks may be in other folders, and on hosts that do not have the file.
+    const auto network = all.find("RUBATO_MODEL");
+    if (network != all.end() && network->second != "measured")
+        network->second = to_string(parse_model(network->second));
     const auto output = all.find("RUBATO_OUTPUT");
     if (output != all.end()) output->second = std::filesystem::absolute(output->second).string();
     return all;
@@ -102,6 +115,10 @@ void refuse_other_preload(const std::vector<std::string>& command) {
 std::vector<std::string> with_exports(launcher l, const variables& all, const std::vector<std::string>& command) {
     std::vector<std::string> words;
     for (const std::string& word : command) {
+        if (l == launcher::open_mpi && (word == "--app" || word == "-app"))
+            throw error(fmt::format("'{}' in the command", word),
+                        "Open MPI gives programs in a file none of the variables that are set here",
+                        "name the programs in the command, between colons");
         words.push_back(word);
         if (words.size() > 1 && (l != launcher::open_mpi || word != ":")) continue;
         for (const auto& [name, value] : all) {

@@ -13,7 +13,8 @@ namespace {
 constexpr std::int64_t forced_segment = 16 << 10;
 constexpr std::uint32_t most_segments = 4096;
 
-constexpr std::size_t numbers_of_sample = 4;  // arrival, exit, next arrival, what exchanging cost
+// Arrival, exit, next arrival, what exchanging cost; spent elsewhere, duels elsewhere, how long the process has run.
+constexpr std::size_t numbers_of_sample = 7;
 
 }  // namespace
 
@@ -71,8 +72,15 @@ void contest::direct(const directed_call& c) {
 /// Begins to exchange what was seen of the last call. Those who come early have time for it now.
 void contest::report(time_ns now) {
     const time_ns begin = with_.others.now();
-    const std::array<std::int64_t, numbers_of_sample> mine{arrival_.count(), exit_.count(), now.count(),
-                                                           with_.own_exchange.count()};
+    const effort* const process = with_.how.process;
+    const std::array<std::int64_t, numbers_of_sample> mine{
+        arrival_.count(),
+        exit_.count(),
+        now.count(),
+        with_.own_exchange.count(),
+        with_.account.spent_elsewhere().count(),
+        process != nullptr ? process->free_duels - with_.free_duels : 0,
+        with_.account.has_run(begin).count()};
     const std::uint64_t ticket = with_.others.gather(mine);
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are in no hurry, and need not hold up ranks that are ahead of others.
@@ -84,14 +92,20 @@ void contest::learn(const pending& p) {
     const std::vector<std::int64_t> all = with_.others.take(p.ticket);
     sample s{p.call, p.by, p.bytes};
     time_ns busy{};
+    time_ns elsewhere{};
+    time_ns has_run = time_ns::max();
     for (std::size_t r = 0; r < all.size(); r += numbers_of_sample) {
         s.arrivals.emplace_back(all[r]);
         s.exits.emplace_back(all[r + 1]);
         s.next.emplace_back(all[r + 2]);
         busy = std::max(busy, time_ns(all[r + 3]));
+        elsewhere = std::max(elsewhere, time_ns(all[r + 4]));
+        with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(all[r + 5]));
+        has_run = std::min(has_run, time_ns(all[r + 6]));
     }
     ledger& account = with_.account;
     account.pass(std::ranges::min(s.arrivals), std::ranges::max(s.next));
+    account.count_in(elsewhere, has_run);
     account.exchanging = busy;
     account.spend(busy);
     observe(contenders_[s.by], s);

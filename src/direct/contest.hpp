@@ -25,10 +25,11 @@ struct shared {
     director::settings how;
     board& others;
     director::explainer explain;
-    ledger account{};
-    int free_duels = 0;      ///< had so far
-    time_ns own_exchange{};  ///< how long the last exchange kept this rank busy
-    time_ns synchronised{};  ///< when clocks were set
+    ledger account{how.process};
+    int free_duels = 0;       ///< had so far
+    int duels_elsewhere = 0;  ///< on other communicators, of the process that had most
+    time_ns own_exchange{};   ///< how long the last exchange kept this rank busy
+    time_ns synchronised{};   ///< when clocks were set
     time_ns synchronise_after{};
 };
 

@@ -65,7 +65,8 @@ bool contest::is_worthwhile(time_ns tail) const {
 /// A challenger that breaks its promise may be half as slow again all the time.
 bool contest::may_duel() const {
     const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial) + asking();
-    return (duels_ < free_duels && with_.free_duels < most_free_duels) || with_.account.affords(risk);
+    return (duels_ < free_duels && with_.free_duels + with_.duels_elsewhere < most_free_duels) ||
+           with_.account.affords(risk);
 }
 
 /// What the exchanges of a challenge cost.
@@ -219,7 +220,10 @@ void contest::begin_trial(std::size_t who) {
         c.use != nullptr && c.use->arrival_aware ? prediction(contenders_[incumbent_]) : std::vector<time_ns>();
     c.pattern.reset();
     explain("tried", c, who == native ? "is the plan still better" : "it promises to be better by the margin");
-    if (who != native && duels_++ < free_duels) ++with_.free_duels;
+    if (who != native && duels_++ < free_duels) {
+        ++with_.free_duels;
+        if (effort* const process = with_.how.process) ++process->free_duels;
+    }
     phase_ = phase::trying;
     since_ = call_;
     block_.clear();

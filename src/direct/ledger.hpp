@@ -3,6 +3,7 @@
 #pragma once
 
 #include "level.hpp"
+#include "rubato/director.hpp"
 
 #include <algorithm>
 
@@ -16,13 +17,26 @@ public:
     /// Choices need not be affordable before that much is spent, so that there is a beginning.
     static constexpr time_ns free = std::chrono::milliseconds(250);
 
+    explicit ledger(effort* process) : process_(process) {}
+
+    /// What this rank's process has spent on other communicators, and how long it has been running.
+    time_ns spent_elsewhere() const {
+        return process_ != nullptr ? time_ns(process_->spent.load()) - spent_ : time_ns{};
+    }
+    time_ns has_run(time_ns now) const { return process_ != nullptr ? now - process_->begin : time_ns{}; }
+    /// The same as all ranks know it: the most, and the least.
+    void count_in(time_ns elsewhere, time_ns has_run) {
+        elsewhere_ = elsewhere;
+        has_run_ = has_run;
+    }
+
     void pass(time_ns from, time_ns to) {
         if (!begun_) first_ = from;
         begun_ = true;
         latest_ = std::max(latest_, to);
     }
-    void spend(time_ns t) { spent_ += std::max(t, time_ns{}); }
-    bool affords(time_ns cost) const { return spent_ + cost <= part(passed(), share); }
+    void spend(time_ns t) { add(std::max(t, time_ns{})); }
+    bool affords(time_ns cost) const { return spent_ + elsewhere_ + cost <= part(passed(), share); }
     /// For what is not needed: nobody would notice it.
     bool hardly_notices(time_ns cost) const { return affords(cost) && cost <= part(passed(), share / 4); }
     time_ns latest() const { return latest_; }
@@ -33,7 +47,7 @@ public:
         return choosing_;
     }
     void settle_choice(time_ns paid, time_ns took) {
-        spent_ += took - paid;
+        add(took - paid);
         choosing_ = took;
     }
     bool affords_choice() const { return affords(choosing_ - free); }
@@ -42,12 +56,19 @@ public:
     time_ns exchanging{};
 
 private:
-    time_ns passed() const { return begun_ ? latest_ - first_ : time_ns{}; }
+    time_ns passed() const { return std::max(begun_ ? latest_ - first_ : time_ns{}, has_run_); }
+    void add(time_ns t) {
+        spent_ += t;
+        if (process_ != nullptr) process_->spent += t.count();
+    }
 
+    effort* process_;
     bool begun_ = false;
     time_ns first_{};
     time_ns latest_{time_ns::min()};
     time_ns spent_{};
+    time_ns elsewhere_{};
+    time_ns has_run_{};
     time_ns choosing_ = std::chrono::milliseconds(100);  // for some ten ranks
 };
 

@@ -27,8 +27,8 @@ static_assert(begin_of(6) + size_of(6) == most_events);
 
 }  // namespace
 
-recorder::channel::channel(recorder& home, std::uint32_t number, channel_part* mine)
-    : home_(home), number_(number), mine_(mine), events_to_share_(events_to_share) {}
+recorder::channel::channel(recorder& home, channels_of_members& alike, std::uint32_t number, channel_part* mine)
+    : home_(home), alike_(alike), number_(number), mine_(mine), events_to_share_(events_to_share) {}
 
 std::size_t recorder::channel::hash::operator()(const key& k) const noexcept {
     const auto rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.root)) << 24 |

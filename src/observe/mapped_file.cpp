@@ -35,6 +35,7 @@ mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
     std::error_code failed;
     std::filesystem::create_directories(path_.parent_path(), failed);
     if (failed) fail(failed.value());
+    unlink(path_.c_str());  // another program that runs may have it mapped
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file_ < 0) fail(errno);
     void* room = mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

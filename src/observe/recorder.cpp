@@ -103,12 +103,18 @@ void recorder::publish() {
 recorder::channel& recorder::open(std::span<const std::int32_t> members) {
     const std::lock_guard lock(mutex_);
     const std::vector<member_run> runs = runs_of(members);
+    std::vector<std::int32_t> who;
+    for (const member_run& r : runs) who.insert(who.end(), {r.first, r.step, r.count});
+    channels_of_members& alike = by_members_[std::move(who)];
+    if (!alike.closed.empty()) {
+        channel& again = *alike.closed.back();
+        alike.closed.pop_back();
+        return again;
+    }
     const auto number = static_cast<std::uint32_t>(channels_.size());
     auto* part = start<channel_part>(allocate(static_cast<std::uint32_t>(record_kind::channel),
                                               sizeof(channel_part) + runs.size() * sizeof(member_run)));
-    std::vector<std::int32_t> who;
-    for (const member_run& r : runs) who.insert(who.end(), {r.first, r.step, r.count});
-    const std::uint32_t ordinal = opened_[std::move(who)]++;
+    const std::uint32_t ordinal = alike.opened++;
     if (part != nullptr) {
         part->number = number;
         part->ordinal = ordinal;
@@ -116,8 +122,13 @@ recorder::channel& recorder::open(std::span<const std::int32_t> members) {
         std::ranges::copy(runs, reinterpret_cast<member_run*>(part + 1));
         publish();
     }
-    channels_.push_back(std::unique_ptr<channel>(new channel(*this, number, part)));
+    channels_.push_back(std::unique_ptr<channel>(new channel(*this, alike, number, part)));
     return *channels_.back();
+}
+
+void recorder::channel::close() {
+    const std::lock_guard lock(home_.mutex_);
+    alike_.closed.push_back(this);
 }
 
 void recorder::common_time(time_ns own, time_ns common) {

@@ -59,8 +59,9 @@ public:
     recorder& operator=(const recorder&) = delete;
 
     class channel;
-    /// A communicator: the ranks in the world of its members, by rank in it. The same members again are another one;
-    /// all its members open those in the same order. Valid as long as the recorder.
+    /// A communicator: the ranks in the world of its members, by rank in it. The same members again are another one, or
+    /// go on where one was closed; all its members open and close those in the same order. Valid as long as the
+    /// recorder.
     channel& open(std::span<const std::int32_t> members);
     /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
     void common_time(time_ns own, time_ns common);
@@ -80,7 +81,11 @@ private:
     std::filesystem::path path_;
     std::mutex mutex_{};
     std::unique_ptr<mapped_file> file_;
-    std::map<std::vector<std::int32_t>, std::uint32_t> opened_{};  ///< by members, as the file has them
+    struct channels_of_members {
+        std::uint32_t opened = 0;
+        std::vector<channel*> closed{};
+    };
+    std::map<std::vector<std::int32_t>, channels_of_members> by_members_{};  ///< as the file has them
     std::unordered_map<const void*, std::uint32_t> sites_{};
     std::vector<std::unique_ptr<channel>> channels_{};
 };
@@ -89,6 +94,8 @@ private:
 class recorder::channel {
 public:
     void record(const seen& s) noexcept;
+    /// The communicator is freed.
+    void close();
 
 private:
     friend class recorder;
@@ -121,7 +128,7 @@ private:
         std::uint64_t skipped = 0;
     };
 
-    channel(recorder& home, std::uint32_t number, channel_part* mine);
+    channel(recorder& home, channels_of_members& alike, std::uint32_t number, channel_part* mine);
     /// Its place among the rows; past the end if there is no room.
     std::size_t find_or_add(const key& k);
     std::uint32_t operation_of(key k);
@@ -129,6 +136,7 @@ private:
     event* slot(std::uint32_t which, std::size_t i);
 
     recorder& home_;
+    channels_of_members& alike_;
     std::uint32_t number_;
     channel_part* mine_;  ///< null: there was no room
     std::uint64_t calls_ = 0;

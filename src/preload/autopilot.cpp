@@ -2,7 +2,6 @@
 
 #include "../mpi/broadcast.hpp"
 #include "mpi_board.hpp"
-#include "rubato/director.hpp"
 
 #include <fmt/format.h>
 
@@ -137,7 +136,7 @@ public:
 
     int run(const mpi::call& c, const std::function<int()>& native) noexcept {
         try {
-            if (!concerns(how_, c, ours_.rank(), ours_.size()) || !may_replace(c)) return native();
+            if (!concerns(how_, c, ours_.rank(), ours_.size()) || !may_replace(c) || is_aliased(c)) return native();
             const directed_call d{c.what, rank(traits(c.what).rooted ? c.root : 0),
                                   std::max<std::int64_t>(0, agreed_bytes(c, ours_.rank()))};
             const directive& what = director_.arrive(d, ours_.clock().now());
@@ -157,7 +156,14 @@ private:
         s.margin = how.margin;
         s.early = all_may_begin_early(board_.comm(), how.background);
         if (!how.force.empty()) s.force = &find_algorithm(how.force);
+        s.process = how.process;
         return s;
+    }
+
+    /// A reduction onto itself, which MPI forbids; its own call says so.
+    bool is_aliased(const mpi::call& c) const {
+        const bool has_both = traits(c.what).reduces && (!traits(c.what).rooted || c.root == ours_.rank());
+        return has_both && c.send == c.recv && agreed_bytes(c, ours_.rank()) > 0;
     }
 
     /// Whether the operator allows it; equal on all ranks, as it is.

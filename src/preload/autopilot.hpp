@@ -2,6 +2,7 @@
 // by the MPI library's own collective. What decides is the director (rubato/director.hpp); this binds it to MPI.
 #pragma once
 
+#include "rubato/director.hpp"
 #include "rubato/mpi.hpp"
 
 #include <exception>
@@ -25,6 +26,7 @@ public:
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
         std::vector<collective> leave{};  ///< these, too
+        effort* process = nullptr;        ///< this rank's own; null: there is no other autopilot
     };
     /// Takes one JSON object, on one line: a decision, and why. The same on all ranks.
     using explainer = std::function<void(std::string_view json_line)>;

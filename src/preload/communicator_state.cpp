@@ -4,8 +4,11 @@
 #include "session.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -59,6 +62,7 @@ std::unique_ptr<communicator_state> inspect(session& now, MPI_Comm comm) {
     state->peers = state->size;
     if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
     if (now.records()) state->channel = &now.records()->open(members_of(comm, state->size));
+    if (!now.forces()) state->wait = 1;  // many a communicator is used but once
     return state;
 }
 
@@ -81,14 +85,21 @@ communicator_state* attribute_of(session& now, MPI_Comm comm) {
     return found != 0 ? static_cast<communicator_state*>(value) : nullptr;
 }
 
-/// Rank 0's count of those it has numbered, and who it is: a number that no other communicator has.
-std::uint64_t agree_on_number(session& now, MPI_Comm comm) {
-    std::uint64_t number = (static_cast<std::uint64_t>(now.rank()) << 32) + now.next_number();
-    check(PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast");
-    return number;
+/// A number that no other communicator has, if all ranks are for a pilot: rank 0's count of those it has numbered, and
+/// who it is.
+std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool numbers) {
+    std::array<std::uint64_t, 2> said{0, now.affords_pilot() ? 0U : 1U};
+    if (numbers) said[0] = (static_cast<std::uint64_t>(now.rank()) << 32) + now.next_number();
+    check(PMPI_Allreduce(MPI_IN_PLACE, said.data(), 2, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
+    if (said[1] != 0) return std::nullopt;
+    return said[0];
 }
 
 }  // namespace
+
+communicator_state::~communicator_state() {
+    if (channel != nullptr) channel->close();
+}
 
 int make_keyval() {
     int keyval = MPI_KEYVAL_INVALID;
@@ -110,6 +121,8 @@ communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept {
         }
         last = {comm, state, before};
         return state;
+    } catch (const mpi::mpi_error&) {
+        return nullptr;  // no communicator: the native call says it
     } catch (const std::exception& e) {
         now.warn(e.what());
         return nullptr;
@@ -117,17 +130,28 @@ communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept {
 }
 
 bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept {
-    if (state.pilot || state.without_pilot) return state.pilot != nullptr;
+    if (state.pilot) return true;
+    if (state.wait > 0) {
+        --state.wait;
+        return false;
+    }
     try {
-        state.number = agree_on_number(now, comm);
+        const auto number = agree_on_pilot(now, comm, state.rank == 0);
+        if (!number) {
+            state.wait = state.waited = 2 * state.waited + 8;
+            return false;
+        }
+        state.number = *number;
+        const time_ns begin = own_time();
         state.pilot =
             std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](std::string_view line) {
                 if (first && now.records() != nullptr) now.records()->note(line);  // one of those who say the same
             });
+        now.count_pilot(own_time() - begin);
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
     } catch (const error& e) {  // which all ranks find alike
-        state.without_pilot = true;
+        state.wait = std::numeric_limits<std::uint64_t>::max();
         now.warn(e.what());
     } catch (const std::exception& e) {
         give_up(comm, e);
@@ -140,7 +164,10 @@ void forget(session& now, MPI_Comm comm) noexcept {
     try {
         communicator_state* const state = attribute_of(now, comm);
         if (state == nullptr) return;
-        state->pilot.reset();
+        if (state->pilot) {
+            state->pilot.reset();
+            now.forget_pilot();
+        }
         check(PMPI_Comm_delete_attr(comm, now.keyval()), "MPI_Comm_delete_attr");
     } catch (const std::exception& e) {
         now.warn(e.what());

@@ -7,20 +7,42 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace rubato::preload {
 
 class session;
 
+/// Counts and displacements as Rubato takes them; the memory is used again by the communicator's next call.
+struct wide_chunks {
+    std::vector<std::int64_t> counts{};
+    std::vector<std::int64_t> places{};
+
+    template <class Count, class Place>
+    mpi::chunks of(const Count* some_counts, const Place* some_places, int n) {
+        counts.assign(some_counts, some_counts + n);
+        places.clear();
+        if (some_places != nullptr) places.assign(some_places, some_places + n);
+        return {counts, places};
+    }
+};
+
 struct communicator_state {
+    communicator_state() = default;
+    ~communicator_state();
+    communicator_state(const communicator_state&) = delete;
+    communicator_state& operator=(const communicator_state&) = delete;
+
     int rank = 0;
     int size = 1;
     int peers = 1;                                  ///< ranks of the other group, or of the only one
     bool inter = false;                             ///< between two groups: recorded, and left alone
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
-    bool without_pilot = false;                     ///< it could not be made, on any rank
+    std::uint64_t wait = 0;                         ///< calls until there may be one; equal on all its ranks
+    std::uint64_t waited = 0;                       ///< the last time that it had to
     std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
+    wide_chunks sends{}, recvs{};                   ///< of the call that is made now
 };
 
 /// Counts communicators that were freed: handles may come again.
@@ -42,7 +64,7 @@ inline communicator_state* find_state(session& now, MPI_Comm comm) noexcept {
     return find_or_make(now, comm);
 }
 
-/// Makes its pilot if it has none yet; false if there cannot be one. Collective.
+/// Makes its pilot if it has none yet; false if there is none, be it for now. Collective.
 bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept;
 
 /// Before the communicator is freed. Collective if it has a pilot.

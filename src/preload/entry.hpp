@@ -10,29 +10,13 @@ namespace rubato::preload {
 
 using observe::form;
 
-/// Counts and displacements as Rubato takes them; the memory is used again by this thread's next call.
-struct wide_chunks {
-    std::vector<std::int64_t> counts{};
-    std::vector<std::int64_t> places{};
-
-    template <class Count, class Place>
-    mpi::chunks of(const Count* some_counts, const Place* some_places, int n) {
-        counts.assign(some_counts, some_counts + n);
-        places.clear();
-        if (some_places != nullptr) places.assign(some_places, some_places + n);
-        return {counts, places};
-    }
-};
-
 template <collective What, class Arguments>
-mpi::call call_of(const Arguments& a, const communicator_state& where) {
-    static thread_local wide_chunks sends;
-    static thread_local wide_chunks recvs;
+mpi::call call_of(const Arguments& a, communicator_state& where) {
     mpi::call c{What, a.send, a.send_count, {}, a.send_type, a.recv, a.recv_count, {}, a.recv_type, a.op, a.root};
     const bool here = !has_root(What) || a.root == where.rank;  // else they mean nothing
     if (here && a.send_counts != nullptr && a.send != MPI_IN_PLACE)
-        c.send_chunks = sends.of(a.send_counts, a.send_places, where.size);
-    if (here && a.recv_counts != nullptr) c.recv_chunks = recvs.of(a.recv_counts, a.recv_places, where.size);
+        c.send_chunks = where.sends.of(a.send_counts, a.send_places, where.size);
+    if (here && a.recv_counts != nullptr) c.recv_chunks = where.recvs.of(a.recv_counts, a.recv_places, where.size);
     return c;
 }
 

@@ -9,11 +9,16 @@
 namespace rubato::preload {
 namespace {
 
+std::string_view variable(const char* name) {
+    const char* const text = std::getenv(name);
+    return text != nullptr ? text : "";
+}
+
 /// Only for the background thread is MPI asked for more than the program wants. That it is wanted must be known before
 /// ranks can talk; whether it is said rightly is looked at later.
 bool wants_background() {
-    const char* const text = std::getenv("RUBATO_BACKGROUND");
-    return text != nullptr && std::string_view(text) == "on";
+    const std::string_view mode = variable("RUBATO_MODE");
+    return variable("RUBATO_BACKGROUND") == "on" && !mode.empty() && mode != "observe";
 }
 
 template <class Native>

@@ -72,6 +72,16 @@ std::string shown(const std::filesystem::path& file) {
     return file.parent_path() == std::filesystem::current_path(none) ? file.filename().string() : file.string();
 }
 
+/// Of rank 0's host, which stands for all.
+void check_core(const variables& said) {
+    const auto found = said.find("RUBATO_BACKGROUND_CORE");
+    if (found == said.end()) return;
+    const long cores = sysconf(_SC_NPROCESSORS_CONF);
+    if (parse_integer(found->second, found->first, 0, 4095) >= cores)
+        throw error(fmt::format("{}={}", found->first, found->second), fmt::format("{} cores are here", cores),
+                    "give one of 0 and up, below that");
+}
+
 std::uint64_t calls_in(const observe::observation& o) {
     std::uint64_t calls = o.lost;
     for (const observe::row& r : o.rows) calls += r.calls;
@@ -105,6 +115,7 @@ void session::agree_on_settings() {
         try {
             said = variables_of_environment();
             settings_ = parse_settings(said);
+            check_core(said);
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
@@ -130,8 +141,9 @@ void session::agree_on_settings() {
         }
         settings_ = parse_settings(said);
     }
-    pilots_ = {settings_.force,      settings_.margin,       settings_.model,
-               settings_.background, settings_.reproducible, settings_.leave};
+    pilots_ = {settings_.force,        settings_.margin, settings_.model, settings_.background,
+               settings_.reproducible, settings_.leave,  &effort_};
+    effort_.begin = own_time();
     using enum collective;
     for (const collective_traits& t : collectives()) {
         const bool sizes_unknown = t.what == scatterv || t.what == gatherv || t.what == alltoallv;
@@ -140,6 +152,18 @@ void session::agree_on_settings() {
         if (settings_.mode == mode::automatic) replaced = !sizes_unknown && !left_alone;
         if (settings_.mode == mode::force) replaced = find_algorithm(settings_.force).what == t.what && !left_alone;
     }
+}
+
+bool session::affords_pilot() const {
+    if (pilots_alive_ >= most_pilots) return false;
+    const time_ns has_run = own_time() - effort_.begin;
+    return forces() || pilots_made_ < free_pilots || time_ns(effort_.spent) + pilot_took_.load() < has_run / 100;
+}
+
+void session::count_pilot(time_ns took) {
+    ++pilots_alive_;
+    pilot_took_ = took;
+    if (++pilots_made_ > free_pilots) effort_.spent += took.count();
 }
 
 void session::start_recording() {

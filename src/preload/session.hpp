@@ -42,11 +42,16 @@ public:
     /// Null if this rank records nothing.
     observe::recorder* records() { return recorder_.get(); }
     const autopilot::settings& pilots() const { return pilots_; }
+    bool forces() const { return settings_.mode == mode::force; }
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
+    /// Whether this rank is for another one: programs may make communicators without end.
+    bool affords_pilot() const;
+    void count_pilot(time_ns took);
+    void forget_pilot() { --pilots_alive_; }
 
     /// Collective: puts together what was seen and writes it.
     void end() noexcept;
@@ -54,6 +59,11 @@ public:
     void warn(std::string_view what) noexcept;
 
 private:
+    /// At once: each has two communicators, and MPICH no more than 2048.
+    static constexpr int most_pilots = 128;
+    /// Made in all, before they must be affordable.
+    static constexpr int free_pilots = 8;
+
     void agree_on_settings();
     void start_recording();
     void add_common_time();
@@ -72,6 +82,10 @@ private:
     std::unique_ptr<observe::recorder> recorder_{};
     std::atomic<std::uint32_t> numbered_{0};
     std::atomic<bool> warned_{false};
+    effort effort_{};
+    std::atomic<int> pilots_alive_{0};
+    std::atomic<int> pilots_made_{0};
+    std::atomic<time_ns> pilot_took_{};
 };
 
 /// Null before MPI_Init has ended and once MPI_Finalize has begun.

@@ -20,13 +20,12 @@ constexpr std::array rows{
     setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
     setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
                 "auto: by how much a plan must be better than the native call"},
-    setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model",
-                "auto: the network, as 'rubato sim --model' has it"},
-    setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,barrier", "auto: collectives that are left alone"},
+    setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model", "the network, as 'rubato sim --model' has it"},
+    setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,barrier", "auto and force: collectives that are left alone"},
     setting_row{"RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
                 "1: floating-point reductions are left to the MPI library"},
     setting_row{"RUBATO_BACKGROUND", "--background", "off", "on",
-                "on: a thread works for ranks that are late; MPI is asked for MPI_THREAD_MULTIPLE"},
+                "auto and force, on: a thread works for ranks that are late; MPI is asked for MPI_THREAD_MULTIPLE"},
     setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
 };
 

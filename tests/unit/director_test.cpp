@@ -129,7 +129,8 @@ time_ns natively(const program& p) {
 
 class directors {
 public:
-    directors(int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose)
+    directors(int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
+              std::deque<effort>* processes = nullptr)
         : wall_{ranks}, explained_(static_cast<std::size_t>(ranks)) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
@@ -138,6 +139,7 @@ public:
             s.me = rank(r);
             s.ranks = ranks;
             s.choose = choose(r);
+            if (processes != nullptr) s.process = &(*processes)[i];
             all_.push_back(std::make_unique<director>(
                 s, boards_.back(), [this, i](std::string_view e) { explained_[i].emplace_back(e); }));
         }
@@ -157,25 +159,29 @@ bool alike(const directive& a, const directive& b) {
     return a.use == b.use && a.segments == b.segments && a.round_time == b.round_time && a.arrivals == b.arrivals;
 }
 
-outcome directed(const program& p) {
+/// Where the processes do more than this, they begin at the same time.
+outcome directed(const program& p, std::deque<effort>* processes = nullptr, time_ns begin = {}) {
     outcome o;
-    std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks));
-    directors all(p.ranks, clocks, [&](int r) {
-        return [&, r](const problem& q, std::int64_t) {
-            clocks[static_cast<std::size_t>(r)] += p.choosing;
-            o.chosen += p.choosing;
-            std::vector<candidate> found;
-            for (const plan_tale& t : p.plans) {
-                candidate c;
-                c.use = &find_algorithm(t.id);
-                c.segment = 16 << 10;
-                c.end = std::ranges::max(q.arrivals) + t.promised(q.arrivals);
-                found.push_back(c);
-            }
-            std::ranges::stable_sort(found, {}, &candidate::end);
-            return found;
-        };
-    });
+    std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks), begin);
+    directors all(
+        p.ranks, clocks,
+        [&](int r) {
+            return [&, r](const problem& q, std::int64_t) {
+                clocks[static_cast<std::size_t>(r)] += p.choosing;
+                o.chosen += p.choosing;
+                std::vector<candidate> found;
+                for (const plan_tale& t : p.plans) {
+                    candidate c;
+                    c.use = &find_algorithm(t.id);
+                    c.segment = 16 << 10;
+                    c.end = std::ranges::max(q.arrivals) + t.promised(q.arrivals);
+                    found.push_back(c);
+                }
+                std::ranges::stable_sort(found, {}, &candidate::end);
+                return found;
+            };
+        },
+        processes);
     for (std::uint64_t call = 1; call <= p.calls; ++call) {
         const directed_call c = p.what(call);
         for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
@@ -321,6 +327,24 @@ TEST(director, tries_the_next_where_the_best_one_disappoints) {
     // But one that keeps its promise stays.
     p.plans.front() = plan("reduce/clairvoyant", 10ms, 11ms);
     EXPECT_EQ(directed(p).decisions("tried"), 1U);
+}
+
+/// One communicator after the other, each with its directors.
+TEST(director, counts_what_was_spent_on_other_communicators) {
+    program p = late_rank(1);
+    p.calls = 120;
+    p.plans.clear();
+    for (const std::string_view id : {"reduce/clairvoyant", "reduce/chain", "reduce/binary"})
+        p.plans.push_back({id, [](const arrivals&) { return time_ns(10ms); },
+                           [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(75ms); }});
+    std::deque<effort> processes(static_cast<std::size_t>(p.ranks));
+    time_ns now{};
+    constexpr int communicators = 60;
+    for (int i = 0; i < communicators; ++i) now = directed(p, &processes, now).total;
+    const time_ns native = communicators * natively(p);
+    EXPECT_GT(processes.front().free_duels, 3);
+    EXPECT_LE(now, times(native, 1.02) + 24 * 9 * 35ms);
+    EXPECT_GT(directed(p).total - natively(p), (now - native) / communicators);
 }
 
 /// Good as long as it is watched.

@@ -186,6 +186,22 @@ TEST_F(observe, members_are_what_they_were) {
     for (std::size_t i = 0; i < lists.size(); ++i) EXPECT_EQ(p.channels[i].members, lists[i]);
 }
 
+/// So that a program which makes communicators without end leaves no file without end.
+TEST_F(observe, a_communicator_goes_on_where_one_was_freed) {
+    const auto r = record(0, 2);
+    for (int i = 0; i < 100; ++i) {
+        recorder::channel& c = r->open(both);
+        recorder::channel& other = r->open(std::array{0});
+        c.record({collective::barrier, form::blocking, 0, 0, place(3), time_ns(i), time_ns(i + 1)});
+        c.close();
+        other.close();
+    }
+    const part p = decoded(*r);
+    ASSERT_EQ(p.channels.size(), 2U);
+    EXPECT_EQ(p.channels[0].calls, 100U);
+    EXPECT_EQ(p.channels[0].events.size(), 100U);
+}
+
 /// Arrivals of three ranks at two invocations, by hand.
 TEST_F(observe, summary_by_hand) {
     const auto a = record(0, 3);
