@@ -83,8 +83,8 @@ call::~call() {
 
 void call::draw_reduction(const toolbox& tools) {
     const reduction& drawn = shared_.one_of(tools.reductions());
-    const bool refused =
-        args_.what == collective::reduce_scatter_block && drawn.element == basic::affine && !scatters_in_order;
+    const bool scatters = args_.what == collective::reduce_scatter_block || args_.what == collective::reduce_scatter;
+    const bool refused = scatters && drawn.element == basic::affine && !scatters_in_order;
     const reduction& r = refused ? tools.reductions().front() : drawn;
     std::vector<const layout*> fitting = tools.layouts_of(r.element);
     // Open MPI 4.1's rings write in front of their buffers then.

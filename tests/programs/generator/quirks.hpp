@@ -18,7 +18,8 @@ constexpr bool checks_arguments = !like_mpich;
 constexpr bool reduces_in_place_anywhere = !like_mpich;
 /// MPICH 4.0.2 over UCX truncates or garbles long messages that have gaps on one side.
 constexpr bool carries_gaps = !like_mpich;
-/// MPICH 4.0.2 combines in the wrong order in MPI_Reduce_scatter_block.
+/// MPICH 4.0.2 combines in the wrong order in MPI_Reduce_scatter_block. MPI_Reduce_scatter, if the operator does not
+/// commute and the type has gaps, writes behind its own buffer: of n elements it has n true extents.
 constexpr bool scatters_in_order = !like_mpich;
 
 /// MPICH 4.0.2 garbles persistent collectives that move data, and others when they are started again.
