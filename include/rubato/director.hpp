@@ -81,6 +81,8 @@ public:
     /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
     const directive& arrive(const directed_call& c, time_ns now);
     void leave(time_ns now);
+    /// The directive is not for this call, which all ranks find alike; it was made by the native collective.
+    void refused(std::string_view reason);
 
 private:
     class state;

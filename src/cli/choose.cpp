@@ -161,9 +161,10 @@ void add_choose(CLI::App& command, int&) {
     app->add_flag("--all", o->all, "every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
     app->footer(
-        "Every algorithm that can solve the problem is simulated, segmenting ones in pieces of 64 KiB down to 4 KiB "
-        "(or\n"
-        "in --segments pieces), as long as smaller ones may be worth it. Of those that end within 5 % of the\n"
+        "Every algorithm that can solve the problem is simulated, but those that choose while they run; segmenting "
+        "ones\n"
+        "in pieces of 64 KiB down to 4 KiB (or in --segments pieces), as long as smaller ones may be worth it, and\n"
+        "two_level ones if there are --hosts and a --model-inside. Of those that end within 5 % of the\n"
         "first, counted from the last arrival on, the one is chosen that depends least on what the model leaves out:\n"
         "without messages that wait for their receiver, with few partners per rank, with few messages.\n"
         "Where there are too many ranks or steps to simulate, what more ranks cost is found with fewer.\n"

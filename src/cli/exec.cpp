@@ -99,7 +99,10 @@ variables settings_of(const options& o) {
     if (network != all.end() && network->second != "measured")
         network->second = to_string(parse_model(network->second));
     const auto output = all.find("RUBATO_OUTPUT");
-    if (output != all.end()) output->second = std::filesystem::absolute(output->second).string();
+    if (output != all.end()) {
+        output->second = std::filesystem::absolute(output->second).string();
+        preload::check_output(output->second);
+    }
     return all;
 }
 
@@ -178,7 +181,7 @@ void add_exec(CLI::App& command, int&) {
     for (const setting_row& r : preload::setting_rows()) {
         if (r.variable == "RUBATO_REPRODUCIBLE") {
             app->add_flag(std::string(r.option), o->reproducible,
-                          "floating-point reductions are left to the MPI library");
+                          std::string(r.meaning.substr(r.meaning.find(' ') + 1)));
             continue;
         }
         app->add_option_function<std::string>(

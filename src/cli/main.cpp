@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <ranges>
+#include <span>
 
 namespace rubato::cli {
 namespace {
@@ -31,6 +34,23 @@ int fail(std::string message) {
     std::ranges::replace(message, '\n', ' ');
     if (speaks()) fmt::print(stderr, "rubato: {}\n", message);
     return 2;
+}
+
+/// What is wrong with words that nobody expected: of those before "--", the first that looks like an option and is
+/// none.
+std::string unexpected(int argc, char** argv, const CLI::App& command) {
+    const std::span words(argv + 1, static_cast<std::size_t>(argc - 1));
+    const auto mark = std::ranges::find(words, std::string_view("--"));
+    for (const std::string_view word : std::ranges::subrange(words.begin(), mark)) {
+        const std::string name(word.substr(0, word.find('=')));
+        const bool looks = name.size() > 1 && name[0] == '-' && std::isdigit(static_cast<unsigned char>(name[1])) == 0;
+        if (looks && command.get_option_no_throw(name) == nullptr)
+            return fmt::format("there is no option '{}'{}", name,
+                               mark == words.end() && command.get_option_no_throw("COMMAND") != nullptr
+                                   ? ", and what is to be run comes after --"
+                                   : "");
+    }
+    return fmt::format("'{}' was not expected", fmt::join(command.remaining(true), " "));
 }
 
 int run(int argc, char** argv) {
@@ -61,6 +81,8 @@ int run(int argc, char** argv) {
         std::string reason = e.what();
         if (reason.starts_with("The ")) reason[0] = 't';
         const auto chosen = command.get_subcommands();
+        if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr)
+            reason = unexpected(argc, argv, chosen.empty() ? command : *chosen.front());
         return fail(fmt::format("bad command line: {}; 'rubato{}{} --help' tells what is possible", reason,
                                 chosen.empty() ? "" : " ", chosen.empty() ? "" : chosen.front()->get_name()));
     }

@@ -32,7 +32,7 @@ std::string operation_text(const row& r) {
     const std::string_view name = traits(r.what).name;
     switch (r.how) {
         case observe::form::nonblocking: return fmt::format("i{}", name);
-        case observe::form::persistent: return fmt::format("{}_init", name);
+        case observe::form::persistent: return fmt::format("{} (persistent)", name);
         case observe::form::blocking: break;
     }
     return std::string(name);
@@ -86,6 +86,7 @@ std::string ratio_text(time_ns t, time_ns of) {
 
 std::string instead_text(const observed& o, bool all) {
     if (!o.network) return "\nWith --model MODEL, what each algorithm would have taken is simulated.\n";
+    if (o.from.rows.empty()) return {};
     std::string out = fmt::format("\nsimulated under {} with median arrivals, beside what was measured\n", o.model);
     std::size_t shown = 0;
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) {

@@ -165,7 +165,7 @@ std::string model_text(const report::analysis& a) {
 /// How the model's choices would have done.
 std::string choice_text(const report::analysis& a) {
     std::vector<std::vector<std::string>> rows{
-        {"SIZE", "ARRIVALS", "PICKED", "MEASURED", "FASTEST", "MEASURED", "RATIO"}};
+        {"SIZE", "ARRIVALS", "PICKED", "MEASURED  ", "FASTEST", "MEASURED", "RATIO"}};
     std::size_t good = 0;
     for (const measured_case& c : a.cases) {
         if (!c.choice) continue;

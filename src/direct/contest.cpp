@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace rubato::direct {
 namespace {
@@ -35,7 +36,7 @@ contest::contest(shared& with, const directed_call& first) : with_(with), first_
 }
 
 const directive& contest::arrive(const directed_call& c, time_ns now) {
-    ++call_;
+    if (++call_ == 1 && with_.how.force != nullptr) explain("forced", contenders_[incumbent_], "as was asked");
     if (sampled_) report(now);
     while (!pending_.empty() && pending_.front().due <= call_) {
         const pending p = pending_.front();
@@ -48,6 +49,10 @@ const directive& contest::arrive(const directed_call& c, time_ns now) {
     arrival_ = now;
     bytes_ = c.bytes;
     return how_;
+}
+
+void contest::refused(std::string_view reason) {
+    if (!std::exchange(refused_, true)) explain("left", contenders_[running()], reason);
 }
 
 bool contest::is_sampled() const {

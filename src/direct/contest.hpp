@@ -42,6 +42,7 @@ public:
 
     const directive& arrive(const directed_call& c, time_ns now);
     void leave(time_ns now) { exit_ = now; }
+    void refused(std::string_view reason);
 
 private:
     struct contender {
@@ -114,6 +115,7 @@ private:
     directive how_{};
     std::int64_t bytes_ = 0;
     bool sampled_ = false;
+    bool refused_ = false;
     time_ns arrival_{}, exit_{};
     std::deque<pending> pending_{};
 

@@ -23,7 +23,7 @@ background::settings from_environment() {
                         "give a time such as 100us");
         how.longest = std::max(how.longest, how.interval);
     }
-    if (const char* core = std::getenv("RUBATO_BACKGROUND_CORE"))
+    if (const char* core = std::getenv("RUBATO_BACKGROUND_CORE"); core != nullptr && std::string_view(core) != "none")
         how.core = static_cast<int>(parse_integer(core, "RUBATO_BACKGROUND_CORE", 0, 4095));
     return how;
 }

@@ -1,7 +1,7 @@
 // What all processes of a program saw, put together: a row per communicator, operation and place of the call.
 //
 // As a file, it is one JSON object per line, of which "kind" tells what it is: first an observation, then
-// communicators, sites, rows, decisions. Times are whole nanoseconds.
+// communicators, sites, rows, decisions, and an end. Times are whole nanoseconds.
 #pragma once
 
 #include "part.hpp"
@@ -73,6 +73,8 @@ struct observation {
     std::string library{};
     std::int32_t ranks = 0;
     std::vector<std::string> hosts{};  ///< of each rank; empty where nothing is known
+    std::string mode{};                ///< of the drop-in
+    bool whole = true;                 ///< false: read from a file that is cut short
     bool ended = true;                 ///< false: made of the parts that a program left which did not end well
     std::int32_t parts = 0;            ///< ranks of which something is known
     std::string model{};               ///< of the network, if the program noted one

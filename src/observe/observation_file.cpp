@@ -30,7 +30,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(arrivals_seen, invocations, run_time, tail, i
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
 // Of what it holds, its first line.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(observation, program, library, ranks, hosts, ended, parts, model, lost)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, parts, model,
+                                                lost)
 
 void to_json(json& j, const row& r) {
     j = {{"communicator", r.communicator},
@@ -78,6 +79,7 @@ bool consistent(const observation& o, const row& r) {
 void take(observation& o, const json& fields) {
     const auto kind = fields.at("kind").get<std::string>();
     if (kind == "observation") fields.get_to(o);
+    if (kind == "end") o.whole = true;
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
     if (kind == "decision") {
@@ -139,13 +141,14 @@ observation from_file(const fs::path& file) {
         throw error(fmt::format("cannot read '{}'", file.string()), std::strerror(errno),
                     "give a file of an observed program");
     observation o;
+    o.whole = false;  // until its end
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
         const bool cut = in.eof();  // no newline: whoever copied it was ended
         try {
             take(o, json::parse(line));
-        } catch (const std::exception& e) {
-            if (!cut) throw error(fmt::format("{}:{}: {}", file.string(), number, e.what()), not_ours, way_out);
+        } catch (const std::exception&) {
+            if (!cut) throw error(fmt::format("{}:{} cannot be understood", file.string(), number), not_ours, way_out);
         }
     }
     if (o.ranks == 0) throw error(fmt::format("'{}' holds no observation", file.string()), not_ours, way_out);
@@ -174,6 +177,7 @@ void write(const observation& o, const fs::path& file) {
     for (const site& s : o.sites) line("site", s);
     for (const row& r : o.rows) line("row", r);
     for (const std::string& d : o.decisions) line("decision", {{"what", json::parse(d)}});
+    line("end", {{"rows", o.rows.size()}});
     out.close();
     if (!out) fail();
     std::error_code failed;

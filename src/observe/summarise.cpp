@@ -82,8 +82,13 @@ private:
     void take_note(const std::string& text) {
         const nlohmann::json note = nlohmann::json::parse(text, nullptr, false);
         if (!note.is_object()) return;
-        if (note.size() == 1 && note.contains("model") && note["model"].is_string())
+        const auto is = [&note](const char* name) {
+            return note.size() == 1 && note.contains(name) && note[name].is_string();
+        };
+        if (is("model"))
             made_.model = note["model"].get<std::string>();
+        else if (is("mode"))
+            made_.mode = note["mode"].get<std::string>();
         else if (std::ranges::find(made_.decisions, text) == made_.decisions.end())
             made_.decisions.push_back(text);
     }

@@ -185,7 +185,8 @@ private:
         if (what.use->arrival_aware && s.arrivals.empty()) s.arrivals.resize(static_cast<std::size_t>(ours_.size()));
         try {
             rubato::check(*what.use, ours_.outline_of(s, c).what.what);
-        } catch (const error&) {
+        } catch (const error& e) {
+            director_.refused(e.what());
             return false;
         }
         ours_.run(s, c);

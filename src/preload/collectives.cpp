@@ -16,9 +16,15 @@
     ENTRY(function, what, blocking, parameters, values, __VA_ARGS__)
 #define NONBLOCKING(function, what, parameters, values, ...) \
     ENTRY(function, what, nonblocking, (OPEN parameters, MPI_Request * request), (OPEN values, request), __VA_ARGS__)
-#define PERSISTENT(function, what, parameters, values, ...)                                    \
-    ENTRY(function, what, persistent, (OPEN parameters, MPI_Info info, MPI_Request * request), \
-          (OPEN values, info, request), __VA_ARGS__)
+#define MAKER(function, what, parameters, values, ...)                                           \
+    extern "C" RUBATO_API int function parameters {                                              \
+        static const auto next = next_function(function, #function);                             \
+        return make<collective::what>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, request, \
+                                      [&] { return next values; });                              \
+    }
+#define PERSISTENT(function, what, parameters, values, ...)                                                      \
+    MAKER(function, what, (OPEN parameters, MPI_Info info, MPI_Request * request), (OPEN values, info, request), \
+          __VA_ARGS__)
 
 #ifdef MPICH_VERSION
 #define INIT(prefix, name) prefix##_##name##_init

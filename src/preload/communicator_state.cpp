@@ -1,6 +1,7 @@
 #include "communicator_state.hpp"
 
 #include "../mpi/datatype.hpp"
+#include "persistent.hpp"
 #include "session.hpp"
 
 #include <algorithm>
@@ -98,6 +99,7 @@ std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool nu
 }  // namespace
 
 communicator_state::~communicator_state() {
+    forget_requests_of(*this);
     if (channel != nullptr) channel->close();
 }
 

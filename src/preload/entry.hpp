@@ -4,6 +4,7 @@
 #include "arguments.hpp"
 #include "guard.hpp"
 #include "next.hpp"
+#include "persistent.hpp"
 #include "session.hpp"
 
 namespace rubato::preload {
@@ -31,6 +32,13 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     return where->pilot->run(c, [&native] { return native(); });
 }
 
+/// What is recorded of a call, without its times.
+template <collective What, form How, class Arguments>
+observe::seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
+    const bool rooted = has_root(What) && !where.inter;
+    return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
+}
+
 /// Where only the native call is possible, nothing of ours is between the arrival and that, and what is noted is noted
 /// afterwards: then the arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
@@ -48,8 +56,24 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& nat
     const time_ns exit = own_time();
     const communicator_state* const where = find_state(*now, comm);
     if (where == nullptr || where->channel == nullptr) return code;
-    const bool rooted = has_root(What) && !where->inter;
-    where->channel->record({What, How, rooted ? a.root : 0, local_bytes<What>(a, *where), site, arrival, exit});
+    observe::seen what = seen_of<What, How>(site, a, *where);
+    what.arrival = arrival;
+    what.exit = exit;
+    where->channel->record(what);
+    return code;
+}
+
+/// A persistent collective is made; it is seen when it starts.
+template <collective What, class Arguments, class Native>
+int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
+    session* const now = running.load(std::memory_order_acquire);
+    if (inside || now == nullptr || now->is_own(site)) return native();
+    const guard passing;
+    const int code = native();
+    if (code != MPI_SUCCESS) return code;
+    communicator_state* const where = find_state(*now, comm);
+    if (where != nullptr && where->channel != nullptr)
+        remember(*request, *where, seen_of<What, form::persistent>(site, a, *where));
     return code;
 }
 

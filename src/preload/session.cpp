@@ -75,11 +75,30 @@ std::string shown(const std::filesystem::path& file) {
 /// Of rank 0's host, which stands for all.
 void check_core(const variables& said) {
     const auto found = said.find("RUBATO_BACKGROUND_CORE");
-    if (found == said.end()) return;
+    if (found == said.end() || found->second == "none") return;
     const long cores = sysconf(_SC_NPROCESSORS_CONF);
     if (parse_integer(found->second, found->first, 0, 4095) >= cores)
         throw error(fmt::format("{}={}", found->first, found->second), fmt::format("{} cores are here", cores),
                     "give one of 0 and up, below that");
+}
+
+/// A word that is mistyped would do nothing, and nobody would know.
+void warn_of_unknown(const variables& said) {
+    for (const auto& [name, value] : said)
+        if (std::ranges::find(setting_rows(), name, &setting_row::variable) == setting_rows().end())
+            fmt::print(stderr, "rubato: {} is no setting, and is ignored; 'rubato exec --help' lists them\n", name);
+}
+
+/// The background thread reads the environment, and rank 0's counts.
+void adopt_background(const variables& said) {
+    for (const setting_row& r : setting_rows()) {
+        if (!r.variable.starts_with("RUBATO_BACKGROUND")) continue;
+        const std::string name(r.variable);
+        if (const auto found = said.find(name); found != said.end())
+            setenv(name.c_str(), found->second.c_str(), 1);
+        else
+            unsetenv(name.c_str());
+    }
 }
 
 std::uint64_t calls_in(const observe::observation& o) {
@@ -116,11 +135,15 @@ void session::agree_on_settings() {
             said = variables_of_environment();
             settings_ = parse_settings(said);
             check_core(said);
+            warn_of_unknown(said);
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
+            check_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
             try {
                 start_recording();
+                const auto mode = said.find("RUBATO_MODE");
+                recorder_->note(fmt::format(R"({{"mode":"{}"}})", mode == said.end() ? "observe" : mode->second));
             } catch (const std::exception& e) {
                 if (named) throw;
                 warn(fmt::format("nothing is recorded: {}", e.what()));
@@ -140,6 +163,7 @@ void session::agree_on_settings() {
             said.emplace(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
         }
         settings_ = parse_settings(said);
+        adopt_background(said);
     }
     pilots_ = {settings_.force,        settings_.margin, settings_.model, settings_.background,
                settings_.reproducible, settings_.leave,  &effort_};

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -19,14 +20,17 @@ constexpr std::array rows{
                 "used"},
     setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
     setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
-                "auto: by how much a plan must be better than the native call"},
+                "auto: by how much a plan must promise to be better than the native call"},
     setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model", "the network, as 'rubato sim --model' has it"},
-    setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,barrier", "auto and force: collectives that are left alone"},
-    setting_row{"RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
-                "1: floating-point reductions are left to the MPI library"},
+    setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,alltoall", "auto and force: collectives that are left alone"},
+    setting_row{
+        "RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
+        "1: reductions of floating-point numbers, and by the program's own operators, are left to the MPI library"},
     setting_row{"RUBATO_BACKGROUND", "--background", "off", "on",
                 "auto and force, on: a thread works for ranks that are late; MPI is asked for MPI_THREAD_MULTIPLE"},
     setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
+    setting_row{"RUBATO_BACKGROUND_INTERVAL", "--background-interval", "100us", "1ms",
+                "how often that thread looks while messages come"},
 };
 
 [[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view reason,
@@ -95,7 +99,8 @@ settings parse_settings(const variables& said) {
         if (name == "RUBATO_MODE") {
             parse_mode(name, text, how);
         } else if (name == "RUBATO_OUTPUT") {
-            if (text.empty()) refuse(name, text, "a file needs a name", "give one, or nothing at all");
+            if (text.empty() || text.ends_with('/'))
+                refuse(name, text, "a file needs a name", "give one, or nothing at all");
             how.output = text;
         } else if (name == "RUBATO_MARGIN") {
             how.margin = parse_share(name, text);
@@ -108,10 +113,17 @@ settings parse_settings(const variables& said) {
         } else if (name == "RUBATO_BACKGROUND") {
             how.background = parse_switch(name, text, "off", "on");
         } else if (name == "RUBATO_BACKGROUND_CORE") {
-            (void)parse_integer(text, name, 0, 4095);
+            if (text != "none") (void)parse_integer(text, name, 0, 4095);
+        } else if (name == "RUBATO_BACKGROUND_INTERVAL") {
+            if (parse_time(text) <= time_ns{}) refuse(name, text, "looking takes a while", "give a time such as 100us");
         }
     }
     return how;
+}
+
+void check_output(const std::string& file) {
+    std::error_code none;
+    if (std::filesystem::is_directory(file, none)) refuse("RUBATO_OUTPUT", file, "it is a folder", "name a file in it");
 }
 
 }  // namespace rubato::preload

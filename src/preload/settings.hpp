@@ -42,4 +42,7 @@ struct settings {
 /// Throws if a value is wrong.
 settings parse_settings(const variables& said);
 
+/// Throws if it is a folder here.
+void check_output(const std::string& file);
+
 }  // namespace rubato::preload

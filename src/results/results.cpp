@@ -37,7 +37,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* not_ours = "it is not a file that 'rubato bench' has written";
+constexpr const char* not_ours = "it is not a file that 'rubato bench' or 'rubato exec' has written";
 
 void mark_done(run& r, std::int32_t number) {
     for (measured_case& c : r.cases)
@@ -60,7 +60,9 @@ void take(run& r, const std::string& kind, const json& fields) {
 
 void read_file(const std::string& file, std::vector<run>& runs) {
     std::ifstream in(file);
-    if (!in) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "give a file of 'rubato bench'");
+    if (!in)
+        throw error(fmt::format("cannot read '{}'", file), std::strerror(errno),
+                    "give a file of 'rubato bench', or of a program that called MPI_Init under 'rubato exec'");
     const std::size_t before = runs.size();
     std::string line;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
@@ -72,14 +74,12 @@ void read_file(const std::string& file, std::vector<run>& runs) {
                 runs.push_back({fields.get<conditions>()});
                 runs.back().file = file;
             } else if (runs.size() == before) {
-                throw error(fmt::format("{}:{}: a '{}' without a run", file, number, kind), not_ours,
-                            "measure again with --output");
+                throw error(fmt::format("{}:{}: a '{}' without a run", file, number, kind), not_ours, "measure again");
             } else {
                 take(runs.back(), kind, fields);
             }
-        } catch (const json::exception& e) {
-            if (!cut)
-                throw error(fmt::format("{}:{}: {}", file, number, e.what()), not_ours, "measure again with --output");
+        } catch (const json::exception&) {
+            if (!cut) throw error(fmt::format("{}:{} cannot be understood", file, number), not_ours, "measure again");
         }
     }
     if (runs.size() == before)

@@ -114,6 +114,18 @@ int main(int argc, char** argv) {
         nonblocking(MPI_COMM_WORLD, root);
         persistent(MPI_COMM_WORLD, root);
     }
+    if (strcmp(ending, "again") == 0) {
+        MPI_Request r;
+        INIT(Barrier)(MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+        for (int i = 0; i < 5; ++i) {
+            if (i % 2 == 0)
+                MPI_Start(&r);
+            else
+                MPI_Startall(1, &r);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&r);
+    }
     if (strcmp(ending, "fork") == 0) {
         const pid_t child = fork();
         if (child == 0) _exit(system("true"));

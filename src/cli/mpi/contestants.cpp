@@ -67,7 +67,10 @@ private:
     void add_native_named(const std::string& name, const std::vector<segmentation>& segments) {
         std::string names;
         for (const native_algorithm& n : native_algorithms(collective_)) {
-            if (n.name == name) return add_native(n, segments);
+            if (n.name == name) {
+                check_algorithms_can_be_forced();
+                return add_native(n, segments);
+            }
             names += fmt::format("{}{}", names.empty() ? "" : ", ", n.name);
         }
         throw error(fmt::format("no native algorithm '{}' for {}", name, collective_),

@@ -77,6 +77,12 @@ void set_control_variable(const std::string& name, int value) {
 
 bool algorithms_can_be_forced() { return control_variable("coll_tuned_use_dynamic_rules").value_or(0) != 0; }
 
+void check_algorithms_can_be_forced() {
+    if (!algorithms_can_be_forced())
+        throw rubato::error("Open MPI's algorithms cannot be chosen", "coll_tuned_use_dynamic_rules is not set",
+                            way_out);
+}
+
 std::vector<native_algorithm> native_algorithms(const std::string& collective) {
     std::vector<native_algorithm> all = handle(fmt::format("coll_tuned_{}_algorithm", collective)).values();
     std::erase_if(all, [](const native_algorithm& a) { return a.number == 0; });  // "ignore"
@@ -84,10 +90,7 @@ std::vector<native_algorithm> native_algorithms(const std::string& collective) {
 }
 
 MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::optional<int> segment) {
-    // Else Open MPI takes the setting and does not look at it.
-    if (!algorithms_can_be_forced())
-        throw rubato::error("Open MPI's algorithms cannot be chosen", "coll_tuned_use_dynamic_rules is not set",
-                            way_out);
+    check_algorithms_can_be_forced();
     const std::string name = fmt::format("coll_tuned_{}_algorithm", collective);
     set_control_variable(name, algorithm);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), *segment);

@@ -14,6 +14,8 @@ void set_control_variable(const std::string& name, int value);
 
 /// Whether Open MPI looks at choices of its algorithms in this run.
 bool algorithms_can_be_forced();
+/// Throws if it does not: it would take a choice and not look at it.
+void check_algorithms_can_be_forced();
 
 struct native_algorithm {
     int number = 0;  ///< in coll/tuned

@@ -16,7 +16,7 @@ namespace {
 struct options {
     std::string ranks = "0,1";
     std::string max_bytes = "1MiB";
-    std::int32_t seconds = 10;
+    std::string seconds = "10s";
     std::string file{};
     bool json = false;
 };
@@ -29,7 +29,12 @@ measure_settings settings_of(const options& o, int ranks) {
     if (pair.size() != 2 || pair[0] == pair[1])
         throw error(fmt::format("cannot measure between ranks '{}'", o.ranks), "it takes two different ones",
                     "write them as --ranks 0,1");
-    measure_settings s{pair[0], pair[1], parse_bytes(o.max_bytes), std::chrono::seconds(o.seconds)};
+    const bool plain = o.seconds.find_first_not_of("0123456789") == std::string::npos;
+    const time_ns budget = parse_time(plain ? o.seconds + "s" : o.seconds);
+    if (budget < std::chrono::seconds(1) || budget > std::chrono::hours(1))
+        throw error(fmt::format("cannot measure for {}", o.seconds), "it takes from a second to an hour",
+                    "use --seconds 10");
+    measure_settings s{pair[0], pair[1], parse_bytes(o.max_bytes), budget};
     if (s.max_bytes < 1 << 10 || s.max_bytes > 1 << 30)
         throw error(fmt::format("cannot measure messages up to {}", o.max_bytes),
                     "fewer than 1 KiB show no rate, and more than 1 GiB do not fit", "use --max-bytes 1MiB");
@@ -127,7 +132,7 @@ void add_loggp(CLI::App& command, int& status) {
     sub.add_option("--ranks", o->ranks, "between which ranks, by the first one's clock (default 0,1)")
         ->type_name("A,B");
     sub.add_option("--max-bytes", o->max_bytes, "the largest message (default 1MiB)")->type_name("SIZE");
-    add_integer(sub, "--seconds", o->seconds, "number of seconds", 1, 3600, "about how long it may take (default 10)");
+    sub.add_option("--seconds", o->seconds, "about how long it may take (default 10)")->type_name("TIME");
     sub.add_option("-o,--output", o->file, "write the model to a file, for --model file:NAME")->type_name("FILE");
     sub.add_flag("--json", o->json, "one JSON object, with all message sizes");
     sub.footer(

@@ -1,0 +1,99 @@
+#include "persistent.hpp"
+
+#include "guard.hpp"
+#include "next.hpp"
+#include "session.hpp"
+
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+namespace rubato::preload {
+namespace {
+
+struct made {
+    communicator_state* where;
+    observe::seen what;
+};
+
+struct registry {
+    std::mutex mutex{};
+    std::unordered_map<MPI_Request, made> requests{};
+    std::atomic<std::size_t> size{0};  // most programs have none, and look no further
+};
+registry& all() {
+    static auto& r = *new registry;  // communicators may be freed at the very end
+    return r;
+}
+
+template <class Native>
+int start(std::span<MPI_Request> requests, const Native& native) {
+    session* const now = running.load(std::memory_order_acquire);
+    if (inside || now == nullptr || all().size == 0) return native();
+    const guard passing;
+    const time_ns arrival = own_time();
+    const int code = native();
+    if (code != MPI_SUCCESS) return code;
+    const time_ns exit = own_time();
+    const std::lock_guard lock(all().mutex);
+    for (const MPI_Request r : requests) {
+        const auto found = all().requests.find(r);
+        if (found == all().requests.end()) continue;  // of messages between two ranks
+        observe::seen& what = found->second.what;
+        what.arrival = arrival;
+        what.exit = exit;
+        found->second.where->channel->record(what);
+    }
+    return code;
+}
+
+template <class Native>
+int release(const MPI_Request* request, const Native& native) {
+    if (request != nullptr && all().size != 0) {
+        const std::lock_guard lock(all().mutex);
+        all().requests.erase(*request);
+        all().size = all().requests.size();
+    }
+    return native();
+}
+
+}  // namespace
+
+void remember(MPI_Request request, communicator_state& where, const observe::seen& what) noexcept {
+    const std::lock_guard lock(all().mutex);
+    try {
+        all().requests.insert_or_assign(request, made{&where, what});
+    } catch (const std::bad_alloc&) {
+        // It is not seen.
+    }
+    all().size = all().requests.size();
+}
+
+void forget_requests_of(const communicator_state& where) noexcept {
+    if (all().size == 0) return;
+    const std::lock_guard lock(all().mutex);
+    std::erase_if(all().requests, [&where](const auto& r) { return r.second.where == &where; });
+    all().size = all().requests.size();
+}
+
+}  // namespace rubato::preload
+
+using namespace rubato::preload;
+
+#define ENTRIES(prefix)                                                                                              \
+    extern "C" RUBATO_API int prefix##_Start(MPI_Request* request) {                                                 \
+        static const auto next = next_function(prefix##_Start, #prefix "_Start");                                    \
+        return start({request, request != nullptr ? 1U : 0U}, [&] { return next(request); });                        \
+    }                                                                                                                \
+    extern "C" RUBATO_API int prefix##_Startall(int count, MPI_Request* requests) {                                  \
+        static const auto next = next_function(prefix##_Startall, #prefix "_Startall");                              \
+        const bool some = requests != nullptr && count > 0;                                                          \
+        return start({requests, some ? static_cast<std::size_t>(count) : 0}, [&] { return next(count, requests); }); \
+    }                                                                                                                \
+    extern "C" RUBATO_API int prefix##_Request_free(MPI_Request* request) {                                          \
+        static const auto next = next_function(prefix##_Request_free, #prefix "_Request_free");                      \
+        return release(request, [&] { return next(request); });                                                      \
+    }
+
+ENTRIES(MPI)
+ENTRIES(PMPI)
