@@ -126,6 +126,7 @@ int main(int argc, char** argv) {
         if (std::strcmp(argv[i], "--filter") == 0) filter = argv[i + 1];
     }
     try {
+        check_algorithms_can_be_forced();
         mpi::communicator ours(MPI_COMM_WORLD);
         if (me == 0)
             fmt::print(

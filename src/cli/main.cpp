@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <new>
-#include <ranges>
-#include <span>
 
 namespace rubato::cli {
 namespace {
@@ -36,21 +34,15 @@ int fail(std::string message) {
     return 2;
 }
 
-/// What is wrong with words that nobody expected: of those before "--", the first that looks like an option and is
-/// none.
-std::string unexpected(int argc, char** argv, const CLI::App& command) {
-    const std::span words(argv + 1, static_cast<std::size_t>(argc - 1));
-    const auto mark = std::ranges::find(words, std::string_view("--"));
-    for (const std::string_view word : std::ranges::subrange(words.begin(), mark)) {
-        const std::string name(word.substr(0, word.find('=')));
-        const bool looks = name.size() > 1 && name[0] == '-' && std::isdigit(static_cast<unsigned char>(name[1])) == 0;
-        if (looks && command.get_option_no_throw(name) == nullptr)
-            return fmt::format("there is no option '{}'{}", name,
-                               mark == words.end() && command.get_option_no_throw("COMMAND") != nullptr
-                                   ? ", and what is to be run comes after --"
-                                   : "");
-    }
-    return fmt::format("'{}' was not expected", fmt::join(command.remaining(true), " "));
+/// Names the words that nobody expected, or the first that looks like an option.
+std::string unexpected(const CLI::App& command, const CLI::App* chosen, bool marked) {
+    std::vector<std::string> words = chosen != nullptr ? chosen->remaining() : std::vector<std::string>();
+    std::ranges::copy(command.remaining(), std::back_inserter(words));  // those after -- at the end
+    const auto option = std::ranges::find_if(words, [](const auto& w) { return w.starts_with('-') && w != "--"; });
+    if (option == words.end()) return fmt::format("'{}' was not expected", fmt::join(words, " "));
+    const bool runs = chosen != nullptr && chosen->get_option_no_throw("COMMAND") != nullptr;
+    return fmt::format("there is no option '{}'{}", option->substr(0, option->find('=')),
+                       runs && !marked ? ", and what is to be run comes after --" : "");
 }
 
 int run(int argc, char** argv) {
@@ -81,8 +73,9 @@ int run(int argc, char** argv) {
         std::string reason = e.what();
         if (reason.starts_with("The ")) reason[0] = 't';
         const auto chosen = command.get_subcommands();
+        const bool marked = std::find(argv, argv + argc, std::string_view("--")) != argv + argc;
         if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr)
-            reason = unexpected(argc, argv, chosen.empty() ? command : *chosen.front());
+            reason = unexpected(command, chosen.empty() ? nullptr : chosen.front(), marked);
         return fail(fmt::format("bad command line: {}; 'rubato{}{} --help' tells what is possible", reason,
                                 chosen.empty() ? "" : " ", chosen.empty() ? "" : chosen.front()->get_name()));
     }

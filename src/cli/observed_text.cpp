@@ -50,8 +50,13 @@ std::string foreseeable(const observe::arrivals_seen& s) {
 }
 
 std::vector<std::string> line(const observed& o, const row& r) {
-    std::vector<std::string> out{operation_text(r),          format_bytes(r.bytes), root_text(r),         where(o, r),
-                                 fmt::format("{}", r.calls), format_time(r.time),   format_time(r.median)};
+    std::vector<std::string> out{operation_text(r),
+                                 format_bytes(r.bytes),
+                                 root_text(r),
+                                 where(o, r),
+                                 fmt::format("{}", r.calls),
+                                 format_time(r.time),
+                                 r.median > time_ns{} ? format_time(r.median) : "-"};
     if (!r.seen)
         out.insert(out.end(), 5, "-");
     else

@@ -30,7 +30,7 @@ problem rounded(const algorithm& a, problem p, time_ns quantum) {
         p.round_time = {};
         std::vector<time_ns> in_order = p.arrivals;
         std::ranges::sort(in_order);
-        in_order.erase(std::ranges::unique(in_order).begin(), in_order.end());
+        in_order.erase(std::unique(in_order.begin(), in_order.end()), in_order.end());
         for (time_ns& t : p.arrivals) t = time_ns(std::ranges::lower_bound(in_order, t) - in_order.begin());
     }
     return p;

@@ -64,6 +64,22 @@ void recorder::channel::record(const seen& s) noexcept {
     store_last(mine_->calls, calls_);
 }
 
+sums* recorder::channel::row_of(const seen& s) noexcept {
+    if (mine_ == nullptr) return nullptr;
+    try {
+        const std::size_t found = find_or_add({s.site, s.root, s.what, s.how, size_class_of(s.bytes)});
+        return found == rows_.size() ? nullptr : rows_[found].where;
+    } catch (const std::exception&) {  // no memory: the program will notice
+        return nullptr;
+    }
+}
+
+void add(sums& row, std::int64_t bytes, time_ns time) noexcept {
+    std::atomic_ref(row.bytes).fetch_add(bytes, std::memory_order_relaxed);
+    std::atomic_ref(row.time).fetch_add(time.count(), std::memory_order_relaxed);
+    std::atomic_ref(row.calls).fetch_add(1, std::memory_order_release);
+}
+
 /// Slots are filled one after the other. When all are, half of the invocations are given up: their slots are for the
 /// next ones, of which only half are kept. That depends on numbers of invocations alone, so all ranks keep the same.
 void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s) {

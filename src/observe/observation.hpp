@@ -1,7 +1,7 @@
 // What all processes of a program saw, put together: a row per communicator, operation and place of the call.
 //
 // As a file, it is one JSON object per line, of which "kind" tells what it is: first an observation, then
-// communicators, sites, rows, decisions, and an end. Times are whole nanoseconds.
+// communicators, sites, rows, decisions. The first tells how many lines there are. Times are whole nanoseconds.
 #pragma once
 
 #include "part.hpp"

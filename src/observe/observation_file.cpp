@@ -79,7 +79,6 @@ bool consistent(const observation& o, const row& r) {
 void take(observation& o, const json& fields) {
     const auto kind = fields.at("kind").get<std::string>();
     if (kind == "observation") fields.get_to(o);
-    if (kind == "end") o.whole = true;
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
     if (kind == "decision") {
@@ -141,16 +140,21 @@ observation from_file(const fs::path& file) {
         throw error(fmt::format("cannot read '{}'", file.string()), std::strerror(errno),
                     "give a file of an observed program");
     observation o;
-    o.whole = false;  // until its end
     std::string line;
+    std::size_t announced = 0;
+    std::size_t taken = 0;
     for (std::size_t number = 1; std::getline(in, line); ++number) {
         const bool cut = in.eof();  // no newline: whoever copied it was ended
         try {
-            take(o, json::parse(line));
+            const json fields = json::parse(line);
+            if (number == 1) announced = fields.value("lines", std::size_t{0});
+            take(o, fields);
+            ++taken;
         } catch (const std::exception&) {
             if (!cut) throw error(fmt::format("{}:{} cannot be understood", file.string(), number), not_ours, way_out);
         }
     }
+    o.whole = taken >= announced;
     if (o.ranks == 0) throw error(fmt::format("'{}' holds no observation", file.string()), not_ours, way_out);
     return o;
 }
@@ -172,12 +176,13 @@ void write(const observation& o, const fs::path& file) {
         const std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
         out << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(text).substr(1)) << '\n';
     };
-    line("observation", o);
+    json head = o;
+    head["lines"] = 1 + o.communicators.size() + o.sites.size() + o.rows.size() + o.decisions.size();
+    line("observation", head);
     for (const communicator& c : o.communicators) line("communicator", c);
     for (const site& s : o.sites) line("site", s);
     for (const row& r : o.rows) line("row", r);
     for (const std::string& d : o.decisions) line("decision", {{"what", json::parse(d)}});
-    line("end", {{"rows", o.rows.size()}});
     out.close();
     if (!out) fail();
     std::error_code failed;

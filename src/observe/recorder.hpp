@@ -90,10 +90,16 @@ private:
     std::vector<std::unique_ptr<channel>> channels_{};
 };
 
+/// One more call of a row; any thread.
+void add(sums& row, std::int64_t bytes, time_ns time) noexcept;
+
 /// One thread at a time; different channels are independent.
 class recorder::channel {
 public:
     void record(const seen& s) noexcept;
+    /// The row that such calls belong to, for those that are only added up; as long as the recorder, or null if there
+    /// is no room.
+    sums* row_of(const seen& s) noexcept;
     /// The communicator is freed.
     void close();
 

@@ -1,7 +1,6 @@
 #include "communicator_state.hpp"
 
 #include "../mpi/datatype.hpp"
-#include "persistent.hpp"
 #include "session.hpp"
 
 #include <algorithm>
@@ -99,7 +98,6 @@ std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool nu
 }  // namespace
 
 communicator_state::~communicator_state() {
-    forget_requests_of(*this);
     if (channel != nullptr) channel->close();
 }
 
@@ -147,7 +145,7 @@ bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept 
         const time_ns begin = own_time();
         state.pilot =
             std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](std::string_view line) {
-                if (first && now.records() != nullptr) now.records()->note(line);  // one of those who say the same
+                if (first) now.explain(line);  // one of those who say the same
             });
         now.count_pilot(own_time() - begin);
     } catch (const mpi::mpi_error& e) {

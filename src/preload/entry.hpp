@@ -71,9 +71,10 @@ int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request*
     const guard passing;
     const int code = native();
     if (code != MPI_SUCCESS) return code;
-    communicator_state* const where = find_state(*now, comm);
-    if (where != nullptr && where->channel != nullptr)
-        remember(*request, *where, seen_of<What, form::persistent>(site, a, *where));
+    const communicator_state* const where = find_state(*now, comm);
+    if (where == nullptr || where->channel == nullptr) return code;
+    const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
+    if (observe::sums* const row = where->channel->row_of(what)) remember(*request, *row, what.bytes);
     return code;
 }
 

@@ -12,8 +12,8 @@ namespace rubato::preload {
 namespace {
 
 struct made {
-    communicator_state* where;
-    observe::seen what;
+    observe::sums* where;
+    std::int64_t bytes;
 };
 
 struct registry {
@@ -22,7 +22,7 @@ struct registry {
     std::atomic<std::size_t> size{0};  // most programs have none, and look no further
 };
 registry& all() {
-    static auto& r = *new registry;  // communicators may be freed at the very end
+    static auto& r = *new registry;  // requests may be freed at the very end
     return r;
 }
 
@@ -34,15 +34,12 @@ int start(std::span<MPI_Request> requests, const Native& native) {
     const time_ns arrival = own_time();
     const int code = native();
     if (code != MPI_SUCCESS) return code;
-    const time_ns exit = own_time();
+    const time_ns each = (own_time() - arrival) / static_cast<time_ns::rep>(std::max<std::size_t>(1, requests.size()));
     const std::lock_guard lock(all().mutex);
     for (const MPI_Request r : requests) {
         const auto found = all().requests.find(r);
         if (found == all().requests.end()) continue;  // of messages between two ranks
-        observe::seen& what = found->second.what;
-        what.arrival = arrival;
-        what.exit = exit;
-        found->second.where->channel->record(what);
+        observe::add(*found->second.where, found->second.bytes, each);
     }
     return code;
 }
@@ -59,20 +56,13 @@ int release(const MPI_Request* request, const Native& native) {
 
 }  // namespace
 
-void remember(MPI_Request request, communicator_state& where, const observe::seen& what) noexcept {
+void remember(MPI_Request request, observe::sums& where, std::int64_t bytes) noexcept {
     const std::lock_guard lock(all().mutex);
     try {
-        all().requests.insert_or_assign(request, made{&where, what});
+        all().requests.insert_or_assign(request, made{&where, bytes});
     } catch (const std::bad_alloc&) {
         // It is not seen.
     }
-    all().size = all().requests.size();
-}
-
-void forget_requests_of(const communicator_state& where) noexcept {
-    if (all().size == 0) return;
-    const std::lock_guard lock(all().mutex);
-    std::erase_if(all().requests, [&where](const auto& r) { return r.second.where == &where; });
     all().size = all().requests.size();
 }
 

@@ -1,15 +1,14 @@
 // Persistent collectives: made once, and seen each time they start.
 #pragma once
 
-#include "communicator_state.hpp"
+#include "recorder.hpp"
 
 #include <mpi.h>
 
 namespace rubato::preload {
 
-/// `what` is a call as it will be recorded, without its times.
-void remember(MPI_Request request, communicator_state& where, const observe::seen& what) noexcept;
-/// Those of a communicator that is no more.
-void forget_requests_of(const communicator_state& where) noexcept;
+/// Ranks may start them in any order, and in any thread, so only sums are kept: in `where`, which is of the mapped
+/// file.
+void remember(MPI_Request request, observe::sums& where, std::int64_t bytes) noexcept;
 
 }  // namespace rubato::preload

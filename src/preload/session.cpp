@@ -91,13 +91,15 @@ void warn_of_unknown(const variables& said) {
 
 /// The background thread reads the environment, and rank 0's counts.
 void adopt_background(const variables& said) {
+    const variables own = variables_of_environment();
     for (const setting_row& r : setting_rows()) {
         if (!r.variable.starts_with("RUBATO_BACKGROUND")) continue;
         const std::string name(r.variable);
-        if (const auto found = said.find(name); found != said.end())
-            setenv(name.c_str(), found->second.c_str(), 1);
-        else
-            unsetenv(name.c_str());
+        const auto wanted = said.find(name);
+        const auto have = own.find(name);
+        if (wanted == said.end() && have != own.end()) unsetenv(name.c_str());
+        if (wanted != said.end() && (have == own.end() || have->second != wanted->second))
+            setenv(name.c_str(), wanted->second.c_str(), 1);
     }
 }
 
@@ -138,9 +140,9 @@ void session::agree_on_settings() {
             warn_of_unknown(said);
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
-            check_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
             try {
+                check_output(settings_.output);
                 start_recording();
                 const auto mode = said.find("RUBATO_MODE");
                 recorder_->note(fmt::format(R"({{"mode":"{}"}})", mode == said.end() ? "observe" : mode->second));
@@ -163,7 +165,7 @@ void session::agree_on_settings() {
             said.emplace(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
         }
         settings_ = parse_settings(said);
-        adopt_background(said);
+        if (settings_.mode != mode::observe) adopt_background(said);
     }
     pilots_ = {settings_.force,        settings_.margin, settings_.model, settings_.background,
                settings_.reproducible, settings_.leave,  &effort_};
@@ -246,6 +248,12 @@ void session::end() noexcept {
     } catch (const std::exception& e) {
         warn(e.what());
     }
+}
+
+void session::explain(std::string_view line) {
+    if (!recorder_) return;
+    const std::lock_guard lock(explaining_);
+    if (explained_.insert(std::hash<std::string_view>()(line)).second) recorder_->note(line);
 }
 
 void session::warn(std::string_view what) noexcept {

@@ -9,8 +9,10 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 namespace rubato::mpi {
 class private_communicator;
@@ -57,6 +59,8 @@ public:
     void end() noexcept;
     /// One line on standard error, the first time.
     void warn(std::string_view what) noexcept;
+    /// Notes a decision; the same one of many communicators once.
+    void explain(std::string_view line);
 
 private:
     /// At once: each has two communicators, and MPICH no more than 2048.
@@ -80,6 +84,8 @@ private:
     address_range own_{};
     common_clock clock_{};
     std::unique_ptr<observe::recorder> recorder_{};
+    std::mutex explaining_{};
+    std::unordered_set<std::size_t> explained_{};  // hashes
     std::atomic<std::uint32_t> numbered_{0};
     std::atomic<bool> warned_{false};
     effort effort_{};

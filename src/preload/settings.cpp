@@ -53,6 +53,16 @@ bool parse_switch(std::string_view name, std::string_view text, std::string_view
     return text == on;
 }
 
+void check_interval(std::string_view name, std::string_view text) {
+    time_ns interval{};
+    try {
+        interval = parse_time(text);
+    } catch (const error&) {
+        // As wrong as none.
+    }
+    if (interval <= time_ns{}) refuse(name, text, "it is the time between two looks", "give one such as 100us");
+}
+
 std::vector<collective> parse_collectives(std::string_view text) {
     std::vector<collective> list;
     if (text == "none") return list;
@@ -115,7 +125,7 @@ settings parse_settings(const variables& said) {
         } else if (name == "RUBATO_BACKGROUND_CORE") {
             if (text != "none") (void)parse_integer(text, name, 0, 4095);
         } else if (name == "RUBATO_BACKGROUND_INTERVAL") {
-            if (parse_time(text) <= time_ns{}) refuse(name, text, "looking takes a while", "give a time such as 100us");
+            check_interval(name, text);
         }
     }
     return how;

@@ -143,9 +143,11 @@ TEST_F(help, bad_command_lines) {
     bad("sim", "'rubato sim --help'");
     bad("exec --mod auto -- mpirun -n 2 ./program", "there is no option '--mod'; 'rubato exec --help'");
     bad("exec mpirun -n 2 ./program", "there is no option '-n', and what is to be run comes after --");
+    bad("algorithms reduce -- foo", "'foo' was not expected");
+    bad("report -ox.html a.rubato --foo", "there is no option '--foo'");
     bad("exec --output / -- true", "a file needs a name");
     bad("exec --output . -- true", "it is a folder; name a file in it");
-    bad("exec --background-interval 0s -- true", "give a time such as 100us");
+    bad("exec --background-interval 0s -- true", "give one such as 100us");
 }
 
 TEST_F(help, output_nobody_reads_is_harmless) {
@@ -960,8 +962,9 @@ TEST_F(report_command, writes_files) {
 }
 
 TEST_F(report_command, says_that_an_observation_is_cut_short) {
-    write("cut.rubato", R"({"kind":"observation","program":"solver","ranks":4,"hosts":["a","a","b","b"],"parts":4})"
-                        "\n");
+    write("cut.rubato",
+          R"({"kind":"observation","program":"solver","ranks":4,"hosts":["a","a","b","b"],"parts":4,"lines":9})"
+          "\n");
     EXPECT_NE(good("report " + path("cut.rubato")).find("cut short"), std::string::npos);
     bad("report " + path("nothing.rubato"), "give a file of 'rubato bench', or of a program");
 }
@@ -981,7 +984,6 @@ TEST_F(report_command, shows_an_observed_program) {
 {"kind":"decision","what":{"decision":"kept","operation":"reduce","root":2,"bytes":65536,"call":9,)"
         R"("algorithm":"reduce/chain@16KiB","predicted_tail_ns":100000,"measured_tail_ns":120000,"incumbent":"native",)"
         R"("incumbent_tail_ns":500000,"pattern":{"first":0,"last":3,"imbalance_ns":1500000},"reason":"it is faster"}}
-{"kind":"end","rows":1}
 )");
     const std::string text = good("report " + path("solver.rubato"));
     EXPECT_TRUE(text.starts_with("solver: 4 ranks on 2 hosts, an MPI\n\nall 4 ranks\n")) << text;

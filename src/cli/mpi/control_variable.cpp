@@ -90,7 +90,6 @@ std::vector<native_algorithm> native_algorithms(const std::string& collective) {
 }
 
 MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::optional<int> segment) {
-    check_algorithms_can_be_forced();
     const std::string name = fmt::format("coll_tuned_{}_algorithm", collective);
     set_control_variable(name, algorithm);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), *segment);
