@@ -61,9 +61,9 @@ struct fit_settings {
 struct network_fit {
     std::vector<size_costs> sizes{};
     std::vector<protocol_range> ranges{};
-    reading latency{};        ///< half a round trip of the smallest message
-    reading L{};              ///< latency - 2o, not below 0
-    reading o{};              ///< of the smallest message
+    reading latency{};         ///< half a round trip of the smallest message
+    reading L{};               ///< latency - 2o, not below 0
+    reading o{};               ///< of the smallest message
     fitted_line one_way{};     ///< alpha + s beta of 4 KiB to 64 KiB; alpha is not below the latency
     std::size_t segments = 0;  ///< the range of most sizes from 4 KiB to 64 KiB, which collectives send
 };

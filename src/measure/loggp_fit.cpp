@@ -52,8 +52,8 @@ protocol_range range_of(std::span<const size_costs> sizes, std::span<const line_
 
 bool is_segment(const size_costs& s) { return s.bytes >= 4 << 10 && s.bytes <= 64 << 10; }
 
-/// Many networks take short messages faster than the line of longer ones begins: what passes at once after a pause, such
-/// as a limiter's burst, moves the line down. Its slope is what data that flows takes all the same.
+/// Many networks take short messages faster than the line of longer ones begins: what passes at once after a pause,
+/// such as a limiter's burst, moves the line down. Its slope is what data that flows takes all the same.
 fitted_line fit_one_way(const network_fit& fit) {
     std::vector<size_costs> sizes;
     std::ranges::copy_if(fit.sizes, std::back_inserter(sizes), is_segment);
