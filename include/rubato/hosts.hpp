@@ -16,6 +16,7 @@ template <class Name>
 std::vector<std::int32_t> numbered_hosts(const std::vector<Name>& host_of) {
     std::map<Name, std::int32_t> numbers;
     std::vector<std::int32_t> hosts;
+    hosts.reserve(host_of.size());
     for (const Name& h : host_of)
         hosts.push_back(numbers.try_emplace(h, static_cast<std::int32_t>(numbers.size())).first->second);
     return hosts;

@@ -44,7 +44,7 @@ bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t r
 }
 
 bool has_straggler(const problem& p, const std::vector<rank>& line) {
-    return comes_alone(p, line, 2 * ceil_log2(p.ranks));
+    return comes_alone(p, line, std::int64_t{2} * ceil_log2(p.ranks));
 }
 
 all_but_one::all_but_one(const problem& p, rank one) {
@@ -226,6 +226,7 @@ std::vector<double> since_first(const problem& p, const std::vector<rank>& line)
     if (p.arrivals.empty()) return std::vector<double>(line.size());
     const auto when = [&](rank r) { return p.arrivals[static_cast<std::size_t>(r.value)]; };
     std::vector<double> arrivals;
+    arrivals.reserve(line.size());
     for (const rank r : line) arrivals.push_back(static_cast<double>((when(r) - when(line[0])).count()));
     return arrivals;
 }

@@ -140,6 +140,7 @@ std::vector<family> families_of(std::vector<candidate> among) {
         ways.push_back(std::move(c));
     }
     std::vector<family> all;
+    all.reserve(groups.size());
     for (auto& [use, ways] : groups) all.emplace_back(std::move(ways));
     return all;
 }
@@ -180,6 +181,7 @@ std::vector<candidate> simulated(const setting& s, std::vector<candidate> among)
         next->rough = false;
     }
     std::vector<candidate> ends;
+    ends.reserve(found.size());
     for (tried& t : found) ends.push_back(std::move(t.c));
     return ends;
 }

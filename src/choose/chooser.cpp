@@ -44,8 +44,7 @@ bool share_hosts(const problem& p) { return !p.hosts.empty() && std::ranges::max
 
 }  // namespace
 
-chooser::chooser(model m, bool early, std::optional<model> inside)
-    : model_(std::move(m)), inside_(std::move(inside)), early_(early) {
+chooser::chooser(model m, bool early, std::optional<model> inside) : model_(m), inside_(inside), early_(early) {
     check_kinds(model_, inside_ ? &*inside_ : nullptr);
 }
 

@@ -220,7 +220,7 @@ bool generator<Keep, Small>::insert(const member& m) {
     }
     if (slot >= slots_) return false;
     const std::uint32_t w = slot / 64;
-    const word inside = slots_ - w * 64 < 64 ? bit(static_cast<std::uint32_t>(slots_)) - 1 : ~word{0};
+    const word inside = slots_ - std::size_t{w} * 64 < 64 ? bit(static_cast<std::uint32_t>(slots_)) - 1 : ~word{0};
     const word free = inside & ~occupied_[w] & ~(bit(slot) - 1);
     if (free == 0) return false;
     // Those from the slot to the next free one move up by one.
@@ -250,7 +250,7 @@ void generator<Keep, Small>::spread(std::span<const std::int32_t> newcomers) {
     std::vector<word> placed_held(slots * words());
     std::size_t count = 0;
     const auto place = [&](const member& m) {
-        const std::size_t slot = gaps == 0 ? count : (2 * count + 1) * slots / (2 * members_);
+        const std::size_t slot = gaps == 0 ? count : (2 * count + 1) * slots / (2 * std::size_t{members_});
         ++count;
         placed[slot] = m;
         return &placed_held[slot * words()];

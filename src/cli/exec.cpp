@@ -136,6 +136,7 @@ std::vector<std::string> with_exports(launcher l, const variables& all, const st
 
 [[noreturn]] void become(const std::vector<std::string>& command) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     std::signal(SIGPIPE, SIG_DFL);  // as the command would have it without us

@@ -123,7 +123,7 @@ public:
         check(PMPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm_.get()), "MPI_Allreduce");
         std::optional<model> within;
         if (!inside_text.empty()) within = parse_model(inside_text);
-        chooser_.emplace(parse_model(text), early != 0, std::move(within));
+        chooser_.emplace(parse_model(text), early != 0, within);
     }
     const algorithm* last_used() {
         const std::lock_guard lock(mutex_);

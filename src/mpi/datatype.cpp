@@ -70,7 +70,7 @@ public:
         check(MPI_Type_create_hindexed_block(1, 1, &back, type, &shifted_), "MPI_Type_create_hindexed_block");
         check(MPI_Type_commit(&shifted_), "MPI_Type_commit");
         type_ = shifted_;
-        address_ = reinterpret_cast<const void*>(elsewhere);
+        address_ = reinterpret_cast<const void*>(elsewhere);  // NOLINT(performance-no-int-to-ptr)
     }
     ~seen_from_elsewhere() {
         if (shifted_ != MPI_DATATYPE_NULL) MPI_Type_free(&shifted_);

@@ -40,7 +40,7 @@ dynamic_run::~dynamic_run() {
         under_way = true;
     }
     // After a failure somebody may still read these.
-    if (under_way) (void)std::make_unique<decltype(told_)>(std::move(told_)).release();
+    if (under_way) (void)std::make_unique<decltype(told_)>(std::move(told_)).release();  // NOLINT(*Leaks)
 }
 
 bool dynamic_run::progress() {

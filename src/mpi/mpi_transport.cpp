@@ -8,8 +8,8 @@ namespace rubato::mpi {
 
 tag_layout::tag_layout(int upper_bound) {
     // At least half of the bits for operations: messages of one operation wrap around more easily than operations.
-    const int bits = static_cast<int>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
-    const int message_bits = std::min(15, bits / 2);
+    const unsigned bits = static_cast<unsigned>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
+    const unsigned message_bits = std::min(15U, bits / 2);
     messages_ = 1U << message_bits;
     operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // what is left is beside them
 }

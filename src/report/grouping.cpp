@@ -42,6 +42,7 @@ call measures_of(const results::sample& s, std::size_t run, std::int32_t root) {
 std::vector<std::string> differences(const std::vector<results::run>& runs) {
     std::map<std::string, std::set<std::string>> values;
     std::vector<std::map<std::string, std::string>> all;
+    all.reserve(runs.size());
     for (const results::run& r : runs) all.push_back(results::decisive(r.how));
     for (const auto& one : all)
         for (const auto& [name, value] : one) values[name];

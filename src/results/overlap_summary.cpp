@@ -47,6 +47,7 @@ std::vector<overlap_summary> summarise(std::span<const overlap> samples) {
             found->push_back(&o);
     }
     std::vector<overlap_summary> all;
+    all.reserve(groups.size());
     for (const group& g : groups) all.push_back(summary_of(g));
     for (overlap_summary& s : all) {
         const auto blocking = std::ranges::find_if(

@@ -22,7 +22,7 @@ schedule allgather_neighbour_exchange(const problem& p, rank me) {
     b.copy(b.input(), b.output(chunk_of(me)));
     slice newest = b.output(2 * chunk_of(own_pair), 2);
     for (std::int32_t round = 1; round < pairs; ++round) {
-        const rank pair = around(own_pair, side(round) * ((round + 1) / 2), pairs);
+        const rank pair = around(own_pair, std::int64_t{side(round)} * ((round + 1) / 2), pairs);
         const slice next = b.output(2 * chunk_of(pair), 2);
         exchange(round, newest, next);
         newest = next;

@@ -6,6 +6,8 @@
 // order is that of ranks. Source: ours, after Hoefler & Moor 2014, 3.1.4.
 #include "../arrival_order.hpp"
 
+#include <algorithm>
+
 namespace rubato {
 
 std::vector<schedule> bcast_sorted_chain(const problem& p, std::span<const rank> who) {

@@ -37,6 +37,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
             }
     // Only rank 0 knows what is done: others may not see its files.
     std::vector<int> skip;
+    skip.reserve(all.size());
     for (const planned_case& p : all)
         skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
     MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD);

@@ -15,8 +15,6 @@
 #include <iterator>
 #include <thread>
 
-extern char** environ;
-
 namespace rubato::cli {
 namespace {
 
@@ -63,7 +61,7 @@ std::string library_version() {
     int length = 0;
     MPI_Get_library_version(text.data(), &length);
     const std::string_view all(text.data());
-    return std::string(all.substr(0, all.find_first_of("\n")));
+    return std::string(all.substr(0, all.find('\n')));
 }
 
 std::vector<std::string> host_names() {

@@ -109,6 +109,7 @@ std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contesta
     for (std::int32_t i = 0; i < how_.warmups; ++i)
         for (const way w : {way::blocking, way::nonblocking}) (void)measure({&c, w}, data);
     std::vector<double> blocking;
+    blocking.reserve(calls_to_calibrate);
     for (int i = 0; i < calls_to_calibrate; ++i)
         blocking.push_back(static_cast<double>(measure({&c, way::blocking}, data).total.count()));
     const std::int64_t units = units_for(time_ns(static_cast<std::int64_t>(median(blocking))));

@@ -50,6 +50,7 @@ link timed_calls::measure_link() {
         constexpr int times = 200;
         mpi::link_client client(pair, 8);
         std::vector<double> round_trips;
+        round_trips.reserve(times);
         for (int i = 0; i < times; ++i) round_trips.push_back(client.round_trip(1, {}, 8));
         client.stop();
         measured[0] = static_cast<std::int64_t>(median(round_trips) / 2);
