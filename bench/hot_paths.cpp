@@ -1,7 +1,7 @@
 // What everything else is made of, without MPI: making a schedule, running a step, simulating a step, proving,
 // recording an arrival.
 // Items per second are steps per second.
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/engine.hpp"
 #include "rubato/history.hpp"

@@ -5,10 +5,10 @@
 //   local_redirect [PATIENCE]
 //
 // PATIENCE: for how many times of a round Local Redirect waits for a partner, 1 unless given.
+#include "algorithms/dynamic.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/cost.hpp"
-#include "rubato/dynamic.hpp"
 #include "rubato/simulate.hpp"
 
 #include <fmt/format.h>

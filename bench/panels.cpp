@@ -1,6 +1,6 @@
 #include "panels.hpp"
 
-#include "schedule/svg.hpp"
+#include "draw/svg.hpp"
 
 #include <fmt/format.h>
 

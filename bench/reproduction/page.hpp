@@ -1,7 +1,7 @@
 // What the sections of docs/reproduction.md share: printing them, and who prints which.
 #pragma once
 
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include <fmt/format.h>
 

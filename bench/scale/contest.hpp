@@ -2,8 +2,8 @@
 #pragma once
 
 #include "rubato/algorithm.hpp"
-#include "rubato/bound.hpp"
 #include "rubato/model.hpp"
+#include "simulate/bound.hpp"
 
 #include <array>
 #include <optional>

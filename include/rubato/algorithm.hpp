@@ -50,7 +50,7 @@ struct algorithm {
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
     // One of these is set; the second where the schedules of all ranks come out of one computation, the third where
-    // the ranks choose while they run (rubato/dynamic.hpp). Schedules of those are what they do for given arrivals.
+    // the ranks choose while they run (algorithms/dynamic.hpp). Schedules of those are what they do for given arrivals.
     schedule (*build)(const problem&, rank);
     std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
     std::unique_ptr<state_machine> (*dynamic)(const problem&, rank);

@@ -1,7 +1,7 @@
 // The function behind every row of the table, so that one algorithm can be made of another.
 #pragma once
 
-#include "rubato/dynamic.hpp"
+#include "algorithms/dynamic.hpp"
 #include "rubato/problem.hpp"
 #include "rubato/schedule.hpp"
 

@@ -1,6 +1,6 @@
+#include "algorithms/dynamic.hpp"
 #include "partial.hpp"
 #include "rubato/algorithm.hpp"
-#include "rubato/dynamic.hpp"
 
 #include <fmt/format.h>
 

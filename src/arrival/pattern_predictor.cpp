@@ -1,4 +1,4 @@
-#include "compared.hpp"
+#include "arrival/compared.hpp"
 #include "rubato/arrival.hpp"
 
 #include <cassert>

@@ -1,7 +1,7 @@
 #include "rubato/predictor.hpp"
 
-#include "../core/text.hpp"
-#include "compared.hpp"
+#include "arrival/compared.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 

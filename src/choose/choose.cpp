@@ -1,8 +1,8 @@
 #include "rubato/choose.hpp"
 
-#include "parts.hpp"
-#include "rubato/bound.hpp"
+#include "choose/outcome.hpp"
 #include "rubato/layout.hpp"
+#include "simulate/bound.hpp"
 
 #include <fmt/format.h>
 

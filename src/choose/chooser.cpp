@@ -1,4 +1,4 @@
-#include "parts.hpp"
+#include "choose/outcome.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 

@@ -3,10 +3,10 @@
 // doubling and a part that doubles with them (class growth). This holds as long as an algorithm stays the same; some
 // become another one with fewer ranks, such as those that take a ring only if there is a segment for each rank. So n is
 // small, but not so small that the messages and bytes of some ranks would not follow from it in the same way.
-#include "fewer.hpp"
-#include "parts.hpp"
+#include "choose/fewer.hpp"
+#include "choose/outcome.hpp"
+#include "choose/sample.hpp"
 #include "rubato/simulate.hpp"
-#include "sample.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "fewer.hpp"
+#include "choose/fewer.hpp"
 
 #include "rubato/arrival.hpp"
 #include "rubato/hosts.hpp"

@@ -1,4 +1,4 @@
-#include "sample.hpp"
+#include "choose/sample.hpp"
 
 #include "rubato/arrival.hpp"
 

@@ -1,7 +1,7 @@
 // What the schedules of some ranks tell of those of all.
 #pragma once
 
-#include "parts.hpp"
+#include "choose/outcome.hpp"
 #include "rubato/layout.hpp"
 
 namespace rubato {

@@ -3,8 +3,8 @@
 //
 // In a round a rank sends before it receives. Nothing it sends was received in the same round, and no place that the
 // send frees is received into in the same round: else two ranks that exchange segments would wait for each other.
+#include "clairvoyant/rounds.hpp"
 #include "rubato/builder.hpp"
-#include "rubato/rounds.hpp"
 
 #include <algorithm>
 #include <cassert>

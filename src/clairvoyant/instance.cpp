@@ -1,4 +1,4 @@
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include <fmt/format.h>
 

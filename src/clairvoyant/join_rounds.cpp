@@ -1,4 +1,4 @@
-#include "join_rounds.hpp"
+#include "clairvoyant/join_rounds.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // From which round on each process can take part, and what follows from that alone.
 #pragma once
 
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include <span>
 #include <vector>

@@ -6,7 +6,7 @@
 // were alone. For equal arrivals this is ceil(log2 P) + N - 1, and it is never less than the last join + N.
 //
 // Cost: O(P log P). It is the optimum in all cases tried by exhaustive search.
-#include "join_rounds.hpp"
+#include "clairvoyant/join_rounds.hpp"
 
 #include <algorithm>
 

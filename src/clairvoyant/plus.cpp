@@ -10,7 +10,7 @@
 // it met the lower bound, which allows ranks up to a round earlier than is done here, in 3 of 4 random cases, and in
 // nearly all others it took 1 round more. It takes O(1) steps per transfer on words of 64 processes in practice;
 // one that takes much more is given up for the rule's.
-#include "join_rounds.hpp"
+#include "clairvoyant/join_rounds.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -6,9 +6,9 @@
 //
 // Memory: at most 5 bits per process and segment and 64 bytes per process, beside the result (of fewer than 20
 // processes, up to 16 bytes per segment).
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
-#include "round_state.hpp"
+#include "clairvoyant/round_state.hpp"
 
 #include <algorithm>
 #include <array>

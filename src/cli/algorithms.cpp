@@ -1,7 +1,7 @@
 // rubato algorithms: what there is.
 #include "rubato/algorithm.hpp"
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 // rubato choose: which algorithm, and why?
 #include "rubato/choose.hpp"
-#include "command.hpp"
-#include "measured_natives.hpp"
+#include "cli/command.hpp"
+#include "cli/measured_natives.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/bound.hpp"
+#include "simulate/bound.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-#include "../preload/settings.hpp"
-#include "command.hpp"
+#include "cli/command.hpp"
+#include "preload/settings.hpp"
 #include "rubato/model.hpp"
 
 #include <fmt/format.h>

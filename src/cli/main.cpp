@@ -1,5 +1,5 @@
 // The command. Wrong input is one line on standard error and exit status 2.
-#include "command.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 

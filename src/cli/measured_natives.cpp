@@ -1,6 +1,6 @@
-#include "measured_natives.hpp"
+#include "cli/measured_natives.hpp"
 
-#include "analysis.hpp"
+#include "report/analysis.hpp"
 #include "rubato/arrival.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-#include "observed_text.hpp"
+#include "cli/observed_text.hpp"
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // What `rubato report` prints of an observed program.
 #pragma once
 
-#include "observed.hpp"
+#include "report/observed.hpp"
 
 namespace rubato::cli {
 

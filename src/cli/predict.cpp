@@ -1,5 +1,5 @@
 // rubato predict: how well could arrivals have been foretold?
-#include "command.hpp"
+#include "cli/command.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/predictor.hpp"
 

@@ -1,10 +1,10 @@
 // rubato report: what was measured, on the terminal and as a page.
-#include "command.hpp"
-#include "observed_text.hpp"
-#include "output.hpp"
-#include "output_file.hpp"
-#include "parallel.hpp"
-#include "report_text.hpp"
+#include "cli/command.hpp"
+#include "cli/observed_text.hpp"
+#include "cli/output_file.hpp"
+#include "cli/parallel.hpp"
+#include "cli/report_text.hpp"
+#include "report/output.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

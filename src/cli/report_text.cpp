@@ -1,6 +1,6 @@
-#include "report_text.hpp"
+#include "cli/report_text.hpp"
 
-#include "command.hpp"
+#include "cli/command.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>

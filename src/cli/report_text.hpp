@@ -1,7 +1,7 @@
 // The tables of `rubato report` on a terminal.
 #pragma once
 
-#include "analysis.hpp"
+#include "report/analysis.hpp"
 
 #include <string>
 

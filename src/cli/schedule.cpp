@@ -1,12 +1,12 @@
 // rubato schedule: what an algorithm does.
 #include "rubato/schedule.hpp"
 
-#include "command.hpp"
-#include "rounds.hpp"
+#include "cli/command.hpp"
+#include "cli/schedule_json.hpp"
+#include "cli/show_rounds.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/draw.hpp"
-#include "schedule_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "schedule_json.hpp"
+#include "cli/schedule_json.hpp"
 
-#include "rounds.hpp"
+#include "cli/show_rounds.hpp"
 #include "rubato/draw.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // rubato sim: how long would it take?
-#include "command.hpp"
-#include "parallel.hpp"
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/cost.hpp"

@@ -1,11 +1,11 @@
 // rubato verify: are the schedules right?
 #include "rubato/verify.hpp"
 
-#include "command.hpp"
-#include "parallel.hpp"
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "cli/schedule_json.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/hosts.hpp"
-#include "schedule_json.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-#include "contest.hpp"
+#include "direct/contest.hpp"
 
-#include "../choose/parts.hpp"
+#include "choose/outcome.hpp"
 #include "rubato/arrival.hpp"
 
 #include <algorithm>

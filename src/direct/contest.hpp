@@ -7,11 +7,11 @@
 // ranks come otherwise than before, there is a new choice.
 #pragma once
 
-#include "ledger.hpp"
-#include "level.hpp"
-#include "rubato/director.hpp"
+#include "direct/director.hpp"
+#include "direct/ledger.hpp"
+#include "direct/level.hpp"
+#include "direct/rules.hpp"
 #include "rubato/predictor.hpp"
-#include "rules.hpp"
 
 #include <array>
 #include <deque>

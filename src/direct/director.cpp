@@ -1,6 +1,6 @@
-#include "rubato/director.hpp"
+#include "direct/director.hpp"
 
-#include "contest.hpp"
+#include "direct/contest.hpp"
 
 #include <map>
 

@@ -1,5 +1,5 @@
 // What a contest makes of what it has learned.
-#include "contest.hpp"
+#include "direct/contest.hpp"
 
 #include <fmt/format.h>
 

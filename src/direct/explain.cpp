@@ -1,6 +1,6 @@
 // Decisions, for people and programs.
-#include "../choose/parts.hpp"
-#include "contest.hpp"
+#include "choose/outcome.hpp"
+#include "direct/contest.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // than they had to, choosing or exchanging, stays within a share of the time that has passed.
 #pragma once
 
-#include "level.hpp"
-#include "rubato/director.hpp"
+#include "direct/director.hpp"
+#include "direct/level.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "level.hpp"
+#include "direct/level.hpp"
 
 #include "rubato/arrival.hpp"
 

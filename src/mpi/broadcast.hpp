@@ -1,7 +1,7 @@
 // Text that rank 0 has, for all.
 #pragma once
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 
 #include <string>
 

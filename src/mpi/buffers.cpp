@@ -1,4 +1,4 @@
-#include "buffers.hpp"
+#include "mpi/buffers.hpp"
 
 #include "rubato/player.hpp"
 

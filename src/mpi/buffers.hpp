@@ -7,7 +7,7 @@
 // Only what MPI calls significant on this rank is ever looked at.
 #pragma once
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/engine.hpp"
 #include "rubato/mpi.hpp"
 

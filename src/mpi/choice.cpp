@@ -1,7 +1,7 @@
 // What Rubato uses when nobody says. By size alone, as MPI libraries do: what is best for given arrivals on a given
 // network is another question. Below 64 KiB latency counts, above it the links; segments of 16 KiB keep a pipeline
 // full.
-#include "choice.hpp"
+#include "mpi/choice.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "broadcast.hpp"
-#include "mpi_stage.hpp"
-#include "private_communicator.hpp"
-#include "process.hpp"
+#include "mpi/broadcast.hpp"
+#include "mpi/mpi_stage.hpp"
+#include "mpi/private_communicator.hpp"
+#include "mpi/process.hpp"
+#include "mpi/synchronise.hpp"
 #include "rubato/choose.hpp"
 #include "rubato/mpi.hpp"
-#include "synchronise.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 
 #include "rubato/mpi.hpp"
 

@@ -1,4 +1,4 @@
-#include "dynamic_run.hpp"
+#include "mpi/dynamic_run.hpp"
 
 #include <chrono>
 

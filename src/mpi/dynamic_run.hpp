@@ -2,9 +2,9 @@
 // goes through the engine's transport.
 #pragma once
 
-#include "datatype.hpp"
+#include "algorithms/dynamic.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/algorithm.hpp"
-#include "rubato/dynamic.hpp"
 #include "rubato/engine.hpp"
 
 #include <array>

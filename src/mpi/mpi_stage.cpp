@@ -1,7 +1,7 @@
-#include "mpi_stage.hpp"
+#include "mpi/mpi_stage.hpp"
 
-#include "choice.hpp"
-#include "process.hpp"
+#include "mpi/choice.hpp"
+#include "mpi/process.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // A player's stage on a private MPI communicator: messages, exchanges, announcements, and the call's buffers.
 #pragma once
 
-#include "buffers.hpp"
-#include "dynamic_run.hpp"
-#include "mpi_transport.hpp"
+#include "mpi/buffers.hpp"
+#include "mpi/dynamic_run.hpp"
+#include "mpi/mpi_transport.hpp"
 #include "rubato/player.hpp"
 #include "rubato/recording.hpp"
 

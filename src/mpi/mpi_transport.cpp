@@ -1,4 +1,4 @@
-#include "mpi_transport.hpp"
+#include "mpi/mpi_transport.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // The engine's messages as MPI requests on a private communicator.
 #pragma once
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/engine.hpp"
 
 #include <vector>

@@ -1,5 +1,5 @@
-#include "datatype.hpp"
-#include "narrow.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/narrow.hpp"
 
 namespace rubato::mpi {
 

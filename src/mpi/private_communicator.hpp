@@ -1,7 +1,7 @@
 // A communicator of our own beside the user's, and what there is to know of it.
 #pragma once
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/hosts.hpp"
 
 namespace rubato::mpi {

@@ -1,6 +1,6 @@
-#include "process.hpp"
+#include "mpi/process.hpp"
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-#include "synchronise.hpp"
+#include "mpi/synchronise.hpp"
 
-#include "datatype.hpp"
+#include "mpi/datatype.hpp"
 
 namespace rubato::mpi {
 namespace {

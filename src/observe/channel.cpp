@@ -1,5 +1,5 @@
 // What every observed call pays: finding its row, three sums, and for some a time.
-#include "layout.hpp"
+#include "observe/part_layout.hpp"
 
 #include <atomic>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "mapped_file.hpp"
+#include "observe/mapped_file.hpp"
 
 #include "rubato/core.hpp"
 

@@ -4,7 +4,7 @@
 // communicators, sites, rows, decisions. The first tells how many lines there are. Times are whole nanoseconds.
 #pragma once
 
-#include "part.hpp"
+#include "observe/part.hpp"
 
 #include <iosfwd>
 #include <optional>

@@ -1,5 +1,5 @@
-#include "../results/json_time.hpp"
-#include "observation.hpp"
+#include "observe/observation.hpp"
+#include "results/json_time.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "part.hpp"
+#include "observe/part.hpp"
 
-#include "layout.hpp"
+#include "observe/part_layout.hpp"
 
 #include <cmath>
 #include <map>

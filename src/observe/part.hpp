@@ -1,7 +1,7 @@
 // What a recorder has written, read again.
 #pragma once
 
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
-#include "patterns.hpp"
+#include "observe/patterns.hpp"
 
 #include "rubato/arrival.hpp"
 #include "rubato/predictor.hpp"
-#include "rubato/statistics.hpp"
+#include "statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>

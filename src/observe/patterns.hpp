@@ -1,7 +1,7 @@
 // What the arrivals of several invocations have in common.
 #pragma once
 
-#include "observation.hpp"
+#include "observe/observation.hpp"
 
 namespace rubato::observe {
 

@@ -1,7 +1,7 @@
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
 
-#include "layout.hpp"
-#include "mapped_file.hpp"
+#include "observe/mapped_file.hpp"
+#include "observe/part_layout.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "layout.hpp"
-#include "observation.hpp"
-#include "patterns.hpp"
+#include "observe/observation.hpp"
+#include "observe/part_layout.hpp"
+#include "observe/patterns.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 // a rank is not looked at.
 #pragma once
 
-#include "communicator_state.hpp"
+#include "preload/communicator_state.hpp"
 #include "rubato/mpi.hpp"
 
 #include <numeric>

@@ -1,7 +1,7 @@
-#include "autopilot.hpp"
+#include "preload/autopilot.hpp"
 
-#include "../mpi/broadcast.hpp"
-#include "mpi_board.hpp"
+#include "mpi/broadcast.hpp"
+#include "preload/mpi_board.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Rubato on one communicator of a program that does not know of it: which calls to make by a plan of Rubato's and which
-// by the MPI library's own collective. What decides is the director (rubato/director.hpp); this binds it to MPI.
+// by the MPI library's own collective. What decides is the director (direct/director.hpp); this binds it to MPI.
 #pragma once
 
-#include "rubato/director.hpp"
+#include "direct/director.hpp"
 #include "rubato/mpi.hpp"
 
 #include <exception>

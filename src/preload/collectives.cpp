@@ -1,6 +1,6 @@
 // The entries of C: MPI_X and PMPI_X of every collective, of the three forms. The Fortran libraries come here, too:
 // Open MPI's by PMPI_X, MPICH's by MPI_X.
-#include "entry.hpp"
+#include "preload/entry.hpp"
 
 #define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
 #define OPEN(...) __VA_ARGS__
@@ -36,7 +36,7 @@
 #define CALL(what, name, parameters, values, ...)                                            \
     extern "C" int MPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request); \
     extern "C" int PMPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request);
-#include "calls.def"
+#include "preload/calls.def"
 #undef COUNT
 #undef PLACE
 #endif
@@ -53,7 +53,7 @@ using namespace rubato::preload;
     NONBLOCKING(PMPI_I##what, what, parameters, values, __VA_ARGS__)   \
     PERSISTENT(INIT(MPI, name), what, parameters, values, __VA_ARGS__) \
     PERSISTENT(INIT(PMPI, name), what, parameters, values, __VA_ARGS__)
-#include "calls.def"
+#include "preload/calls.def"
 #undef COUNT
 #undef PLACE
 
@@ -69,5 +69,5 @@ using namespace rubato::preload;
     PERSISTENT(MPI_##name##_init_c, what, parameters, values, __VA_ARGS__) \
     PERSISTENT(PMPI_##name##_init_c, what, parameters, values, __VA_ARGS__)
 #define CALL_WITHOUT_COUNT(...)
-#include "calls.def"
+#include "preload/calls.def"
 #endif

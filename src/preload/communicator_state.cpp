@@ -1,7 +1,7 @@
-#include "communicator_state.hpp"
+#include "preload/communicator_state.hpp"
 
-#include "../mpi/datatype.hpp"
-#include "session.hpp"
+#include "mpi/datatype.hpp"
+#include "preload/session.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // What is kept of each of the program's communicators, in an attribute of it.
 #pragma once
 
-#include "autopilot.hpp"
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
+#include "preload/autopilot.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // What happens when a program calls a collective.
 #pragma once
 
-#include "arguments.hpp"
-#include "guard.hpp"
-#include "next.hpp"
-#include "persistent.hpp"
-#include "session.hpp"
+#include "preload/arguments.hpp"
+#include "preload/guard.hpp"
+#include "preload/next.hpp"
+#include "preload/persistent.hpp"
+#include "preload/session.hpp"
 
 namespace rubato::preload {
 

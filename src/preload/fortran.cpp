@@ -1,8 +1,8 @@
 // The names by which Fortran programs call collectives. They only note the place of the call: the MPI library's own
 // functions of these names translate handles and buffers and then come to the entries of C. All their arguments are
 // addresses.
-#include "guard.hpp"
-#include "next.hpp"
+#include "preload/guard.hpp"
+#include "preload/next.hpp"
 #include "rubato/core.hpp"
 
 #define OPEN(...) __VA_ARGS__
@@ -59,4 +59,4 @@ using namespace rubato::preload;
     ENTRIES(mpi_i##what, COUNT_OF(OPEN values, request, error))             \
     ENTRIES(mpi_##what##_init, COUNT_OF(OPEN values, info, request, error)) \
     ENTRIES(mpix_##what##_init, COUNT_OF(OPEN values, info, request, error))
-#include "calls.def"
+#include "preload/calls.def"

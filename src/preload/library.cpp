@@ -1,6 +1,6 @@
 // Which MPI library this file is for, and which the program has.
-#include "next.hpp"
-#include "session.hpp"
+#include "preload/next.hpp"
+#include "preload/session.hpp"
 
 #include <fmt/format.h>
 

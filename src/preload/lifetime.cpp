@@ -1,8 +1,8 @@
 // The entries by which a program begins, makes and frees communicators, and ends.
-#include "communicator_state.hpp"
-#include "guard.hpp"
-#include "next.hpp"
-#include "session.hpp"
+#include "preload/communicator_state.hpp"
+#include "preload/guard.hpp"
+#include "preload/next.hpp"
+#include "preload/session.hpp"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-#include "mpi_board.hpp"
+#include "preload/mpi_board.hpp"
 
-#include "network.hpp"
+#include "preload/network.hpp"
 
 namespace rubato::preload {
 

@@ -1,8 +1,8 @@
 // A director's board on MPI: a private communicator of its own, so that what is exchanged meets nothing else.
 #pragma once
 
-#include "../mpi/private_communicator.hpp"
-#include "rubato/director.hpp"
+#include "direct/director.hpp"
+#include "mpi/private_communicator.hpp"
 #include "rubato/mpi.hpp"
 
 #include <map>

@@ -1,7 +1,7 @@
-#include "network.hpp"
+#include "preload/network.hpp"
 
-#include "../mpi/broadcast.hpp"
-#include "../mpi/link_sweep.hpp"
+#include "mpi/broadcast.hpp"
+#include "network/mpi/link_sweep.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "next.hpp"
+#include "preload/next.hpp"
 
 #include <fmt/format.h>
 

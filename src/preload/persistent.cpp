@@ -1,8 +1,8 @@
-#include "persistent.hpp"
+#include "preload/persistent.hpp"
 
-#include "guard.hpp"
-#include "next.hpp"
-#include "session.hpp"
+#include "preload/guard.hpp"
+#include "preload/next.hpp"
+#include "preload/session.hpp"
 
 #include <mutex>
 #include <span>

@@ -1,7 +1,7 @@
 // Persistent collectives: made once, and seen each time they start.
 #pragma once
 
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
 
 #include <mpi.h>
 

@@ -1,12 +1,12 @@
-#include "session.hpp"
+#include "preload/session.hpp"
 
-#include "../mpi/broadcast.hpp"
-#include "../mpi/private_communicator.hpp"
-#include "../mpi/synchronise.hpp"
-#include "communicator_state.hpp"
-#include "network.hpp"
-#include "observation.hpp"
-#include "parts.hpp"
+#include "mpi/broadcast.hpp"
+#include "mpi/private_communicator.hpp"
+#include "mpi/synchronise.hpp"
+#include "observe/observation.hpp"
+#include "preload/communicator_state.hpp"
+#include "preload/gather_bytes.hpp"
+#include "preload/network.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // The drop-in between MPI_Init and MPI_Finalize.
 #pragma once
 
-#include "autopilot.hpp"
-#include "recorder.hpp"
+#include "observe/recorder.hpp"
+#include "preload/autopilot.hpp"
+#include "preload/settings.hpp"
 #include "rubato/clock.hpp"
-#include "settings.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "settings.hpp"
+#include "preload/settings.hpp"
 
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"

@@ -2,9 +2,9 @@
 // is statistical is computed here, so that the terminal and the page show the same numbers.
 #pragma once
 
-#include "overlap_summary.hpp"
+#include "results/overlap_summary.hpp"
 #include "rubato/model.hpp"
-#include "rubato/statistics.hpp"
+#include "statistics/statistics.hpp"
 
 #include <map>
 #include <optional>

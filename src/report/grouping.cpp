@@ -1,4 +1,4 @@
-#include "analysis.hpp"
+#include "report/analysis.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/hosts.hpp"
 #include "rubato/problem.hpp"

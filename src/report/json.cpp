@@ -1,4 +1,4 @@
-#include "output.hpp"
+#include "report/output.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Predicted run times beside measured ones: the same schedules, planned by the same arrivals, run under a cost model
 // with the arrivals that were measured. And whom such predictions, with the arrivals that were planned, make one
 // choose.
-#include "analysis.hpp"
+#include "report/analysis.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/choose.hpp"

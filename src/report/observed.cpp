@@ -1,4 +1,4 @@
-#include "observed.hpp"
+#include "report/observed.hpp"
 
 #include "rubato/choose.hpp"
 

@@ -1,9 +1,9 @@
 // What a program was seen to do, and what it would have done with other algorithms.
 #pragma once
 
-#include "observation.hpp"
+#include "observe/observation.hpp"
+#include "report/symbols.hpp"
 #include "rubato/model.hpp"
-#include "symbols.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

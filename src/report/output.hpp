@@ -1,7 +1,7 @@
 // The analysis as an object for machines and the page, as the page itself, and samples as tables for other tools.
 #pragma once
 
-#include "analysis.hpp"
+#include "report/analysis.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 #include <ostream>

@@ -1,6 +1,6 @@
-#include "embedded.hpp"
-#include "observed.hpp"
-#include "output.hpp"
+#include "report/embedded.hpp"
+#include "report/observed.hpp"
+#include "report/output.hpp"
 
 #include <nlohmann/json.hpp>
 

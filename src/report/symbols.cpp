@@ -1,4 +1,4 @@
-#include "symbols.hpp"
+#include "report/symbols.hpp"
 
 #include <fmt/format.h>
 

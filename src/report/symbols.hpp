@@ -1,7 +1,7 @@
 // Where in a program's source an address is.
 #pragma once
 
-#include "part.hpp"
+#include "observe/part.hpp"
 
 namespace rubato::report {
 

@@ -1,6 +1,6 @@
-#include "overlap_summary.hpp"
+#include "results/overlap_summary.hpp"
 
-#include "rubato/statistics.hpp"
+#include "statistics/statistics.hpp"
 
 #include <algorithm>
 

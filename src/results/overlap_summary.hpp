@@ -1,7 +1,7 @@
 // What measurements of overlap say (Hoefler 2008, IV.2.5 and IV.4.3.4).
 #pragma once
 
-#include "results.hpp"
+#include "results/results.hpp"
 
 #include <optional>
 

@@ -1,6 +1,6 @@
-#include "results.hpp"
+#include "results/results.hpp"
 
-#include "json_time.hpp"
+#include "results/json_time.hpp"
 
 #include <fmt/format.h>
 

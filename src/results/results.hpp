@@ -13,7 +13,7 @@
 // last line that is cut is left out.
 #pragma once
 
-#include "rubato/bound.hpp"
+#include "simulate/bound.hpp"
 
 #include <fstream>
 #include <map>

@@ -1,4 +1,4 @@
-#include "program.hpp"
+#include "schedule/program.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "promises.hpp"
+#include "schedule/promises.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // The run is the strictest that a schedule may meet, see verify.hpp.
-#include "symbolic.hpp"
+#include "schedule/symbolic.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // Runs well-formed schedules of all ranks on symbolic values, and compares what they leave with the promise.
 #pragma once
 
-#include "findings.hpp"
-#include "promises.hpp"
+#include "schedule/findings.hpp"
+#include "schedule/promises.hpp"
 
 namespace rubato {
 

@@ -1,7 +1,7 @@
 // First what can be said of the schedules as they stand: form, sizes, messages, races. Then they are run.
 #include "rubato/verify.hpp"
 
-#include "symbolic.hpp"
+#include "schedule/symbolic.hpp"
 
 #include <algorithm>
 #include <map>

@@ -7,7 +7,7 @@
 // All bounds use the same argument: take the moment at which all but the k last ranks are there, and let those that are
 // there be done with all they can do, at no cost. What is left takes the k last ranks at least so long. The bound is
 // the best over all k, and never earlier than the last arrival.
-#include "rubato/bound.hpp"
+#include "simulate/bound.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "rubato/cost.hpp"
 
-#include "../schedule/program.hpp"
+#include "schedule/program.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 //
 // As every order is given, no event queue is needed: the start of a step is the latest end of those before it, and any
 // order that respects them gives the same times.
-#include "run.hpp"
+#include "simulate/run.hpp"
 
 #include <algorithm>
 

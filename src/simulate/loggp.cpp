@@ -18,8 +18,8 @@
 // Hoefler & Moor 2014: the CPU itself sends, so it is busy for o + x with x = sG; there is no interface to wait for.
 //
 // L, o and g are rounded to whole nanoseconds, and x once per message.
-#include "event_queue.hpp"
-#include "run.hpp"
+#include "simulate/event_queue.hpp"
+#include "simulate/run.hpp"
 
 #include <algorithm>
 

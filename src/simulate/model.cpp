@@ -1,6 +1,6 @@
 #include "rubato/model.hpp"
 
-#include "../core/text.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // What the simulators of all models share.
 #pragma once
 
-#include "../schedule/program.hpp"
 #include "rubato/model.hpp"
+#include "schedule/program.hpp"
 
 namespace rubato {
 

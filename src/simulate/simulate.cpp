@@ -1,6 +1,6 @@
 #include "rubato/simulate.hpp"
 
-#include "run.hpp"
+#include "simulate/run.hpp"
 
 #include <fmt/format.h>
 

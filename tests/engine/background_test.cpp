@@ -2,8 +2,8 @@
 // what it can before its rank arrives.
 #include "rubato/background.hpp"
 
-#include "../support/memory_stage.hpp"
 #include "rubato/hosts.hpp"
+#include "support/memory_stage.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // The engine, one thread per rank, over wires that delay and reorder messages.
 #include "rubato/engine.hpp"
 
-#include "../support/in_memory.hpp"
-#include "../support/reference.hpp"
-#include "../support/timings.hpp"
 #include "rubato/algorithm.hpp"
+#include "support/in_memory.hpp"
+#include "support/reference.hpp"
+#include "support/timings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 // One thread moves all ranks, by small steps in random order, so that a failure can be repeated by its seed.
 #include "rubato/player.hpp"
 
-#include "../support/memory_stage.hpp"
 #include "rubato/hosts.hpp"
+#include "support/memory_stage.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 //   mpirun -n P autopilot
 #include "preload/autopilot.hpp"
 
-#include "../support/mpi_experiment.hpp"
+#include "support/mpi_experiment.hpp"
 
 #include <array>
 #include <chrono>

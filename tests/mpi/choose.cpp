@@ -2,7 +2,7 @@
 // they have agreed on, and results are right whatever is chosen.
 //
 //   mpirun -n P choose
-#include "../support/mpi_experiment.hpp"
+#include "support/mpi_experiment.hpp"
 
 #include <rubato/choose.hpp>
 

@@ -7,8 +7,8 @@
 // Exits with 1 and the first difference if there is one.
 #include "rubato/mpi.hpp"
 
-#include "../support/mpi_experiment.hpp"
-#include "../support/timings.hpp"
+#include "support/mpi_experiment.hpp"
+#include "support/timings.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 // needs time is tried again, for longer.
 //
 //   mpirun -n P early [--threads multiple|funneled]
-#include "../support/mpi_experiment.hpp"
+#include "support/mpi_experiment.hpp"
 
 #include <unistd.h>
 #include <algorithm>

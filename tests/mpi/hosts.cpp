@@ -6,9 +6,9 @@
 // Exits with 1 and the first difference if there is one, or if there are not H hosts.
 #include "rubato/hosts.hpp"
 
-#include "../support/mpi_experiment.hpp"
-#include "../support/timings.hpp"
 #include "rubato/mpi.hpp"
+#include "support/mpi_experiment.hpp"
+#include "support/timings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

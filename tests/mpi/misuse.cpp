@@ -1,7 +1,7 @@
 // Wrong use of the C++ interface around arrivals: a clear error, no hang, and what can go on goes on.
 //
 //   mpirun -n P misuse [--core]    with --core, of a processor core that is not there
-#include "../support/mpi_experiment.hpp"
+#include "support/mpi_experiment.hpp"
 
 #include <cmath>
 #include <cstdlib>

@@ -6,8 +6,8 @@
 //   mpirun -n P arrivals [--cases N] [--seed N] [--threads multiple|funneled]
 //
 // All ranks draw the same program from the same seed; what is a rank's own business it draws from its own.
-#include "../support/mpi_counts.hpp"
-#include "../support/mpi_experiment.hpp"
+#include "support/mpi_counts.hpp"
+#include "support/mpi_experiment.hpp"
 
 #include <malloc.h>
 #include <array>

@@ -1,7 +1,7 @@
 // The page of `rubato report` in a headless browser: it loads without a network and without an error, draws what it
 // should, and shows the numbers that the command computes.
-#include "observation.hpp"
-#include "results.hpp"
+#include "observe/observation.hpp"
+#include "results/results.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

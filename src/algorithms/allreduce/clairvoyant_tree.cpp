@@ -13,7 +13,7 @@
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.
 #include "../arrival_order.hpp"
 #include "../two_tree.hpp"
-#include "rubato/rounds.hpp"
+#include "clairvoyant/rounds.hpp"
 #include "together.hpp"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 // rounds. Rank counts: any; sometimes a round more than the least if P is no power of two. Source: Marendic et al.
 // 2016, 5.4; Proficz & Ocetkiewicz 2020.
 #include "../builders.hpp"
-#include "rubato/rounds.hpp"
+#include "clairvoyant/rounds.hpp"
 
 namespace rubato {
 namespace {

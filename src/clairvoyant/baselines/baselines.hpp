@@ -1,7 +1,7 @@
 // The generators of the literature, for tests, comparisons and the benchmark. They make the same rounds as generate().
 #pragma once
 
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 namespace rubato::clairvoyant {
 

@@ -2,7 +2,7 @@
 // rounds there are, by trying everything.
 #pragma once
 
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 namespace rubato::clairvoyant {
 

@@ -4,7 +4,7 @@
 // group before it is empty. So the members stay in order, and only newcomers are merged in.
 #pragma once
 
-#include "rubato/clairvoyant.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include <algorithm>
 #include <numeric>

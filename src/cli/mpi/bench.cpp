@@ -1,10 +1,10 @@
 // rubato bench: native collectives and Rubato's side by side, under any arrival pattern.
-#include "campaign.hpp"
-#include "command.hpp"
-#include "conditions.hpp"
-#include "output.hpp"
-#include "overlap.hpp"
-#include "report_text.hpp"
+#include "bench/campaign.hpp"
+#include "bench/conditions.hpp"
+#include "bench/overlap.hpp"
+#include "cli/command.hpp"
+#include "cli/report_text.hpp"
+#include "report/output.hpp"
 #include "rubato/arrival.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +15,8 @@
 
 namespace rubato::cli {
 namespace {
+
+using namespace bench;
 
 struct options {
     std::vector<std::string> contests{};

@@ -1,6 +1,6 @@
 // rubato loggp: the parameters of the network between two ranks, as a model that simulations read.
-#include "command.hpp"
-#include "loggp_report.hpp"
+#include "cli/command.hpp"
+#include "cli/mpi/loggp_report.hpp"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ struct options {
     bool json = false;
 };
 
-measure_settings settings_of(const options& o, int ranks) {
+mpi::measure_settings settings_of(const options& o, int ranks) {
     if (ranks < 2)
         throw error("there is nothing to measure", "a network is between two ranks or more",
                     "start it with 'mpirun -n 2 rubato loggp'");
@@ -34,7 +34,7 @@ measure_settings settings_of(const options& o, int ranks) {
     if (budget < std::chrono::seconds(1) || budget > std::chrono::hours(1))
         throw error(fmt::format("cannot measure for {}", o.seconds), "it takes from a second to an hour",
                     "use --seconds 10");
-    measure_settings s{pair[0], pair[1], parse_bytes(o.max_bytes), budget};
+    mpi::measure_settings s{pair[0], pair[1], parse_bytes(o.max_bytes), budget};
     if (s.max_bytes < 1 << 10 || s.max_bytes > 1 << 30)
         throw error(fmt::format("cannot measure messages up to {}", o.max_bytes),
                     "fewer than 1 KiB show no rate, and more than 1 GiB do not fit", "use --max-bytes 1MiB");
@@ -83,9 +83,9 @@ std::string receive_text(int from) {
 }
 
 /// The client knows, rank 0 prints and writes, the others wait until all is done.
-void measure(const options& o, const measure_settings& how, int me, int ranks) {
+void measure(const options& o, const mpi::measure_settings& how, int me, int ranks) {
     std::array<std::string, 2> texts;  // to be printed, to be written
-    if (const std::optional<measured_network> measured = measure_network(MPI_COMM_WORLD, how)) {
+    if (const std::optional<mpi::measured_network> measured = mpi::measure_network(MPI_COMM_WORLD, how)) {
         const loggp_report report(*measured, how);
         texts = {o.json ? report.json() : report.table(), report.model_file()};
         for (int r = 0; r < ranks; ++r)
@@ -111,7 +111,7 @@ int run(const options& o) {
     bool together = true;  // what is found wrong is found by all
     int status = 0;
     try {
-        const measure_settings how = settings_of(o, ranks);
+        const mpi::measure_settings how = settings_of(o, ranks);
         check_everywhere(o, me);
         together = false;
         measure(o, how, me, ranks);

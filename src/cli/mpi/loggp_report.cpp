@@ -1,8 +1,8 @@
-#include "loggp_report.hpp"
+#include "cli/mpi/loggp_report.hpp"
 
-#include "../../mpi/measured_link.hpp"
+#include "network/mpi/measured_link.hpp"
 
-#include "command.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ ordered_json to_json(const protocol_range& r) {
 
 }  // namespace
 
-loggp_report::loggp_report(const measured_network& measured, const measure_settings& settings)
+loggp_report::loggp_report(const mpi::measured_network& measured, const mpi::measure_settings& settings)
     : measured_(measured), how_(settings), fit_(fit_network(measured.sizes)), library_(library_name()) {
     if (!measured.fan.empty()) free_ = fit_free_messages(measured.fan);
     model m;

@@ -1,13 +1,13 @@
 // What rubato loggp says of a network: a table, JSON, a model file.
 #pragma once
 
-#include "loggp_measure.hpp"
+#include "network/mpi/loggp_measure.hpp"
 
 namespace rubato::cli {
 
 /// All that the texts are made from.
 struct loggp_report {
-    loggp_report(const measured_network& measured, const measure_settings& settings);
+    loggp_report(const mpi::measured_network& measured, const mpi::measure_settings& settings);
 
     std::string table() const;
     std::string json() const;
@@ -20,8 +20,8 @@ private:
     /// Empty if there is no reason for doubt.
     std::string doubt() const;
 
-    const measured_network& measured_;
-    const measure_settings& how_;
+    const mpi::measured_network& measured_;
+    const mpi::measure_settings& how_;
     network_fit fit_;
     std::optional<free_messages> free_{};
     std::string library_;

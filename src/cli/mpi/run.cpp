@@ -1,7 +1,7 @@
 // rubato run: one algorithm on real MPI, beside the MPI library's own collective, and checked.
-#include "command.hpp"
-#include "contestants.hpp"
-#include "experiment.hpp"
+#include "bench/contestants.hpp"
+#include "bench/experiment.hpp"
+#include "cli/command.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/model.hpp"
@@ -16,6 +16,8 @@
 
 namespace rubato::cli {
 namespace {
+
+using namespace bench;
 
 struct options {
     std::string id{};

@@ -1,0 +1,196 @@
+#include "bench/campaign.hpp"
+
+#include "rubato/arrival.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace rubato::bench {
+
+std::string campaign_settings::asked(const contest& c) const {
+    return fmt::format("{} in segments of {}", c.text, fmt::join(segments_text, ","));
+}
+
+void check(const campaign_settings& how, int me, int ranks) {
+    for (const contest& c : how.contests) {
+        const experiment data({c.what, 0, how.datatype, how.op, how.root}, me, ranks);
+        for (const std::int64_t bytes : how.bytes)
+            contestants_of(c, {ranks, bytes, how.root, true, {hockney{1, 1, 0}}, how.segments});
+    }
+    for (const std::string& p : how.patterns) parse_arrivals(p, ranks);
+}
+
+std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
+    std::vector<planned_case> all;
+    for (const contest& c : how.contests)
+        for (const std::int64_t bytes : how.bytes)
+            for (const std::string& pattern : how.patterns) {
+                const collective_traits& t = traits(c.what);
+                planned_case p{&c,
+                               {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
+                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0, how.asked(c)}};
+                all.push_back(p);
+            }
+    // Only rank 0 knows what is done: others may not see its files.
+    std::vector<int> skip;
+    skip.reserve(all.size());
+    for (const planned_case& p : all)
+        skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
+    MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD);
+    std::vector<planned_case> left;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (skip[i] != 0) continue;
+        left.push_back(all[i]);
+        left.back().what.number = static_cast<std::int32_t>(left.size()) - 1;
+    }
+    return left;
+}
+
+bool time_is_up(const campaign_settings& how, time_ns since) {
+    if (how.seconds <= 0) return false;
+    int up = std::chrono::duration<double>(own_time() - since).count() > how.seconds ? 1 : 0;
+    MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return up != 0;
+}
+
+void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
+                std::vector<contestant>& who) {
+    for (contestant& k : who) k.known.in_case = what.number;
+    if (write == nullptr) return;
+    write->add_clock(clock_error);
+    write->add(what);
+    for (const contestant& k : who) write->add(k.known);
+}
+
+common_error not_punctual() {
+    return {"ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
+            "wait until it is quiet, allow more by --tolerance, or use --start barrier"};
+}
+
+common_error wrong_result(const contestant& c, const std::string& wrong) {
+    return {fmt::format("{} gives a wrong result", c.known.name), wrong,
+            "this is an error in it; please report it with the command"};
+}
+
+campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
+                   std::vector<results::measured_case> done)
+    : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &me_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+}
+
+void campaign::run(const std::function<void(const std::string&)>& say) {
+    const std::vector<planned_case> all = cases_of(how_, done_);
+    for (const planned_case& e : all) {
+        say(fmt::format("case {} of {}: {} {}, {}", e.what.number + 1, all.size(), e.what.collective,
+                        format_bytes(e.what.bytes), e.what.pattern));
+        run_case(*e.who, e.what);
+    }
+}
+
+void campaign::run_case(const contest& c, const results::measured_case& what) {
+    calls_.synchronise();
+    calls_.forget();
+    seen_.clear();
+    const time_ns error = calls_.clock_error();
+    experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
+    std::vector<contestant> who = contestants_of(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
+    begin_case(write_, error, what, who);
+    series warm{what, who, data, results::stage::warmup};
+    const bool cold = !warm_ || warm_->collective != what.collective || warm_->bytes != what.bytes;
+    for (std::int32_t i = 0; i < how_.warmups && cold; ++i) repeat(warm, i);
+    warm_ = what;
+
+    series screen{what, who, data, results::stage::screen};
+    for (std::int32_t i = 0; i < how_.screenings; ++i) {
+        repeat(screen, i);
+        drop_hopeless(screen.who);
+    }
+    series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
+    const time_ns begin = own_time();
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i) repeat(measure, i);
+    if (how_.timelines) draw(measure);
+    if (write_ != nullptr) write_->add_done(what.number);
+}
+
+/// All contestants once, under the same arrivals. One that keeps ranks from coming in time, by the work it leaves them
+/// or what it takes of the processors, is left out from then on; the others still count.
+void campaign::repeat(series& s, std::int32_t number) {
+    shuffle(s.who, random_);
+    std::vector<contestant> left;
+    for (const contestant& c : s.who)
+        if (call(s, c, number)) left.push_back(c);
+    s.who = std::move(left);
+    if (s.who.empty()) throw not_punctual();
+}
+
+/// Arrivals of their own for each repetition: those that chose the best do not count again, and another seed draws
+/// others.
+std::vector<time_ns> campaign::arrivals_of(const series& s, std::int32_t number) const {
+    const std::int64_t before = s.stage == results::stage::measure ? 0 : how_.repetitions;
+    const std::int64_t draws = std::int64_t{how_.repetitions} + std::max(how_.screenings, how_.warmups);
+    const auto seed = static_cast<std::int64_t>(how_.seed % (1 << 30));
+    return parse_arrivals(s.what.pattern, ranks_, seed * draws + before + number);
+}
+
+/// Whether ranks came in time in the end.
+bool campaign::call(const series& s, const contestant& c, std::int32_t number) {
+    const std::vector<time_ns> arrivals = arrivals_of(s, number);
+    for (int spoilt = 0; spoilt < most_spoilt; ++spoilt) {
+        timed_calls::outcome o = calls_.run(c, s.data, arrivals);
+        if (!o.wrong.empty()) throw wrong_result(c, o.wrong);
+        results::sample& seen = o.seen;
+        seen.in_case = s.what.number;
+        seen.repetition = number;
+        seen.stage = s.stage;
+        if (how_.speed)
+            seen.bound = earliest_end(s.data.what(), seen.arrivals, rank(s.what.root), s.data.bytes(), *how_.speed);
+        if (write_ != nullptr) write_->add(seen);
+        if (seen.late) continue;
+        if (s.stage == results::stage::screen)
+            seen_[seen.name].push_back(static_cast<double>(run_time(seen.arrivals, seen.exits).count()));
+        return true;
+    }
+    return false;
+}
+
+/// The times of steps, in a call that does not count: noting them costs.
+void campaign::draw(const series& s) {
+    for (const contestant& c : s.who) {
+        if (c.use == nullptr) continue;
+        const timed_calls::outcome o = calls_.run(c, s.data, arrivals_of(s, 0), true);
+        if (!o.wrong.empty()) throw wrong_result(c, o.wrong);
+        if (write_ != nullptr)
+            write_->add(results::timeline{s.what.number, c.known.name, o.seen.arrivals, o.seen.exits, o.steps});
+    }
+}
+
+/// Who takes more than twice as long as the quickest of its side is not screened again; the library's own choice always
+/// is.
+void campaign::drop_hopeless(std::vector<contestant>& who) const {
+    std::array<double, 2> quickest{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    const auto side = [](const contestant& c) { return c.use != nullptr ? 0U : 1U; };
+    for (const contestant& c : who) quickest[side(c)] = std::min(quickest[side(c)], median(seen_.at(c.known.name)));
+    std::erase_if(who, [&](const contestant& c) {
+        return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest[side(c)];
+    });
+}
+
+/// Of those that were screened: the quickest of Rubato's, the quickest native ones, and the library's own choice.
+std::vector<contestant> campaign::best(const std::vector<contestant>& all) const {
+    std::vector<contestant> order = all;
+    std::ranges::stable_sort(order, {}, [this](const contestant& c) { return median(seen_.at(c.known.name)); });
+    std::int32_t ours = 0;
+    std::int32_t native = 0;
+    std::erase_if(order, [&](const contestant& c) {
+        if (c.is_native_default()) return false;
+        return ++(c.use != nullptr ? ours : native) > how_.keep;
+    });
+    return order;
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,103 @@
+// What 'rubato bench' does: cases one after the other; in each, all contestants in every repetition, in random order.
+#pragma once
+
+#include "bench/timed_calls.hpp"
+
+#include <functional>
+#include <optional>
+#include <random>
+
+namespace rubato::bench {
+
+/// What all ranks find out together, so that one may say it for all.
+class common_error : public error {
+public:
+    using error::error;
+};
+
+struct campaign_settings {
+    std::vector<contest> contests{};
+    std::vector<std::int64_t> bytes{};
+    std::vector<std::string> patterns{};
+    std::vector<segmentation> segments{segmentation{}};
+    std::vector<std::string> segments_text{"auto"};  ///< as they were asked for
+    std::string datatype = "double";
+    std::string op = "sum";
+    std::int32_t root = 0;
+    std::int32_t warmups = 1;     ///< before the first pattern of a size
+    std::int32_t screenings = 0;  ///< repetitions with all, before the best are measured
+    std::int32_t keep = 3;        ///< so many of Rubato's and of the native ones are, after screening
+    std::int32_t repetitions = 20;
+    double seconds = 0;      ///< begin no repetition later, in each case; 0: no limit
+    bool timelines = false;  ///< one call more of each of Rubato's, with the times of steps
+    std::uint64_t seed = 1;
+    model network{};
+    std::optional<link> speed{};  ///< for bounds
+
+    /// Who is asked to take part, in one text.
+    std::string asked(const contest& c) const;
+};
+/// Throws what would otherwise come to light when a case begins.
+void check(const campaign_settings& how, int me, int ranks);
+
+/// A case, and who takes part in it.
+struct planned_case {
+    const contest* who;
+    results::measured_case what;
+};
+/// Without those that are done.
+std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done);
+/// Whether rank 0 says that no more repetition of a case may begin. Collective.
+bool time_is_up(const campaign_settings& how, time_ns since);
+
+constexpr int most_spoilt = 20;  ///< calls in a row
+/// Records what is to be measured, and by whom; `write` is null on all ranks but 0.
+void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
+                std::vector<contestant>& who);
+common_error not_punctual();
+common_error wrong_result(const contestant& c, const std::string& wrong);
+
+/// The same on every machine, unlike std::shuffle.
+template <class T>
+void shuffle(std::vector<T>& v, std::mt19937_64& random) {
+    for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
+}
+
+class campaign {
+public:
+    /// `write`: on rank 0, elsewhere null. `done`: cases to leave out, the same on all ranks.
+    campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
+             std::vector<results::measured_case> done);
+
+    /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
+    void run(const std::function<void(const std::string&)>& say);
+
+private:
+    /// What repetitions of one kind have in common.
+    struct series {
+        const results::measured_case& what;
+        std::vector<contestant> who;
+        experiment& data;
+        results::stage stage;
+    };
+
+    void run_case(const contest& c, const results::measured_case& what);
+    void repeat(series& s, std::int32_t number);
+    bool call(const series& s, const contestant& c, std::int32_t number);
+    void draw(const series& s);
+    std::vector<time_ns> arrivals_of(const series& s, std::int32_t number) const;
+    void drop_hopeless(std::vector<contestant>& who) const;
+    std::vector<contestant> best(const std::vector<contestant>& all) const;
+
+    campaign_settings how_;
+    timed_calls& calls_;
+    results::recorder* write_;
+    std::vector<results::measured_case> done_{};
+    int me_ = 0;
+    int ranks_ = 1;
+    std::optional<results::measured_case> warm_{};       // whose connections are open and pages there
+    std::map<std::string, std::vector<double>> seen_{};  // run times of the current case, by contestant
+    std::mt19937_64 random_;                             // equal on all ranks
+};
+
+}  // namespace rubato::bench

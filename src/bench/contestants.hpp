@@ -1,0 +1,76 @@
+// Who takes part in a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
+#pragma once
+
+#include "results/results.hpp"
+#include "rubato/model.hpp"
+#include "rubato/mpi.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rubato::bench {
+
+/// How an algorithm that cuts its vectors does so: into pieces of so many bytes, into so many pieces, or by the model.
+struct segmentation {
+    std::int64_t bytes = 0;
+    std::uint32_t pieces = 0;
+
+    std::uint32_t of(const model& m, std::int32_t ranks, std::int64_t vector) const;
+};
+/// "8KiB" (with a unit: bytes), "16" (pieces), "auto".
+segmentation parse_segmentation(const std::string& text);
+
+struct contestant {
+    results::contestant known{};
+    const algorithm* use = nullptr;  ///< else the MPI library's
+    int native_number = 0;           ///< in coll/tuned; 0: the library's choice
+    std::optional<int> native_segment{};
+
+    bool is_native_default() const { return use == nullptr && native_number == 0; }
+};
+
+/// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.
+mpi::selection selection_of(const contestant& c);
+
+/// What segmenting algorithms cut, of `bytes` in all: the vector, or one chunk of a buffer with a chunk for each rank.
+std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes);
+
+/// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
+struct contest {
+    collective what{};
+    std::vector<std::string> names{};  ///< empty: everybody
+    std::string text{};
+};
+contest parse_contest(const std::string& text);
+
+struct contest_settings {
+    std::int32_t ranks = 1;
+    std::int64_t bytes = 0;
+    std::int32_t root = 0;
+    bool commutative = true;
+    model network{};
+    std::vector<segmentation> segments{segmentation{}};  ///< each is tried
+};
+/// Those that can be used for it, in a fixed order, without doubles. What is asked for by name and cannot be used is an
+/// error; what cannot be used of all is left out.
+std::vector<contestant> contestants_of(const contest& c, const contest_settings& s);
+
+/// Copies of MPI_COMM_WORLD on which the library's algorithms were chosen, made when they are first asked for, by all
+/// ranks alike.
+class native_communicators {
+public:
+    native_communicators() = default;
+    ~native_communicators();
+    native_communicators(const native_communicators&) = delete;
+    native_communicators& operator=(const native_communicators&) = delete;
+
+    MPI_Comm get(collective what, const contestant& c);
+
+private:
+    std::map<std::tuple<collective, int, int>, MPI_Comm> made_{};
+};
+
+}  // namespace rubato::bench

@@ -1,0 +1,205 @@
+#include "bench/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace rubato::bench {
+namespace {
+
+/// A buffer repeats so many elements: few enough that what a call should give is quickly known, and prime, so that a
+/// block in a wrong place is seen.
+constexpr std::int64_t period = 251;
+
+template <class T>
+datatype make(std::string_view name, MPI_Datatype type) {
+    return {name, type, sizeof(T),
+            [](std::byte* at, int value) {
+                const T v = static_cast<T>(value);
+                std::memcpy(at, &v, sizeof v);
+            },
+            [](const std::byte* at) {
+                T v;
+                std::memcpy(&v, at, sizeof v);
+                return fmt::format("{}", v);
+            }};
+}
+
+/// The one of that name, or an error that names all.
+template <class T, std::size_t n>
+T find(const std::array<T, n>& all, const std::string& name, std::string_view what) {
+    std::string names;
+    for (const T& known : all) {
+        if (known.name == name) return known;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
+    }
+    throw error(fmt::format("unknown {} '{}'", what, name), fmt::format("there are {}", names), "use one of them");
+}
+
+datatype find_datatype(const std::string& name) {
+    const std::array all{
+        make<std::int8_t>("int8", MPI_INT8_T),
+        make<std::int16_t>("int16", MPI_INT16_T),
+        make<int>("int", MPI_INT),
+        make<std::int64_t>("int64", MPI_INT64_T),
+        make<unsigned>("unsigned", MPI_UNSIGNED),
+        make<float>("float", MPI_FLOAT),
+        make<double>("double", MPI_DOUBLE),
+    };
+    return find(all, name, "datatype");
+}
+
+experiment::named_op find_op(const std::string& name, const datatype& type) {
+    using op = experiment::named_op;
+    const std::array all{op{"sum", MPI_SUM},    op{"prod", MPI_PROD, 1},  op{"min", MPI_MIN, 100},
+                         op{"max", MPI_MAX, 0}, op{"land", MPI_LAND, 1},  op{"lor", MPI_LOR, 0},
+                         op{"lxor", MPI_LXOR},  op{"band", MPI_BAND, -1}, op{"bor", MPI_BOR, 0},
+                         op{"bxor", MPI_BXOR}};
+    const op found = find(all, name, "operator");
+    const bool of_numbers = name == "sum" || name == "prod" || name == "min" || name == "max";
+    if (!of_numbers && (type.type == MPI_FLOAT || type.type == MPI_DOUBLE))
+        throw error(fmt::format("operator '{}' of {}", name, type.name), "MPI has it for integers alone",
+                    "use --datatype int, or sum, prod, min or max");
+    return found;
+}
+
+/// Fills with copies of what its first bytes are.
+void repeat(std::vector<std::byte>& all, std::size_t known) {
+    for (std::size_t have = known; have < all.size(); have *= 2)
+        std::memcpy(all.data() + have, all.data(), std::min(have, all.size() - have));
+}
+
+}  // namespace
+
+experiment::experiment(const settings& s, int me, int ranks)
+    : settings_(s), type_(find_datatype(s.datatype)), me_(me), ranks_(ranks) {
+    const collective_traits& t = traits(s.what);
+    call_.what = s.what;
+    if (t.rooted) {
+        if (s.root < 0 || s.root >= ranks)
+            throw error(fmt::format("no rank {} to be the root", s.root),
+                        fmt::format("there are ranks 0 to {}", ranks - 1), "give one of them by --root");
+        call_.root = s.root;
+    }
+    call_.send_type = call_.recv_type = type_.type;
+    if (t.reduces) op_ = find_op(s.op, type_);
+    call_.op = op_.op;
+    std::int64_t count = s.bytes / static_cast<std::int64_t>(type_.size);
+    if (t.wide_input || t.wide_output) count /= ranks;
+    if (s.what == collective::barrier) count = 0;
+    call_.send_count = call_.recv_count = count;
+    if (t.irregular) {
+        counts_.assign(static_cast<std::size_t>(ranks), count);
+        for (int r = 0; r < ranks; ++r) places_.push_back(r * count);
+        if (t.wide_input) call_.send_chunks = {counts_, places_};
+        if (t.wide_output || t.measured_by_input()) call_.recv_chunks = {counts_, places_};
+    }
+    input_.resize(static_cast<std::size_t>(count * (t.wide_input ? ranks : 1)) * type_.size);
+    output_.resize(static_cast<std::size_t>(count * (t.wide_output ? ranks : 1)) * type_.size);
+}
+
+experiment experiment::of_bytes(std::int64_t bytes) const {
+    settings other = settings_;
+    other.bytes = bytes;
+    return {other, me_, ranks_};
+}
+
+/// The first elements of a rank's input. Small integers, so that sums are exact. Where a value can hide others, as in a
+/// maximum, one rank's alone is not neutral, and which rank and value differs from element to element.
+std::vector<std::byte> experiment::values(int rank) const {
+    std::vector<std::byte> result(period * type_.size);
+    for (std::int64_t i = 0; i < period; ++i) {
+        std::uint64_t h = (number_ * 0x9e3779b97f4a7c15U) ^ (static_cast<std::uint64_t>(i) << 32U);
+        if (!op_.neutral) h ^= static_cast<std::uint64_t>(rank);
+        h = (h ^ (h >> 31U)) * 0xbf58476d1ce4e5b9U;
+        h ^= h >> 29U;
+        int value = static_cast<int>(h % 5);
+        if (op_.neutral && h / 5 % static_cast<std::uint64_t>(ranks_) != static_cast<unsigned>(rank))
+            value = *op_.neutral;
+        type_.set(&result[static_cast<std::size_t>(i) * type_.size], value);
+    }
+    return result;
+}
+
+/// What the inputs of ranks `first` up to, not including, `last` give together.
+std::vector<std::byte> experiment::combined(int first, int last) const {
+    std::vector<std::byte> result = values(first);
+    for (int r = first + 1; r < last; ++r) {
+        const std::vector<std::byte> other = values(r);
+        MPI_Reduce_local(other.data(), result.data(), period, type_.type, call_.op);
+    }
+    return result;
+}
+
+mpi::call experiment::prepare(std::uint64_t number) {
+    number_ = number;
+    const auto fill = [this](std::vector<std::byte>& buffer) {
+        const std::vector<std::byte> first = values(me_);
+        std::memcpy(buffer.data(), first.data(), std::min(first.size(), buffer.size()));
+        if (!buffer.empty()) repeat(buffer, std::min(first.size(), buffer.size()));
+    };
+    std::ranges::fill(output_, std::byte{0xa5});
+    mpi::call c = call_;
+    c.recv = output_.data();
+    if (c.what == collective::bcast) {
+        if (me_ == c.root) fill(output_);
+        c.send = c.recv;
+    } else {
+        fill(input_);
+        c.send = input_.data();
+    }
+    return c;
+}
+
+/// Compares `count` elements of the output from element `at` on with those of a repeated series from `offset` on.
+std::string experiment::compare(std::size_t at, const std::vector<std::byte>& want, std::int64_t offset,
+                                std::int64_t count) const {
+    for (std::int64_t i = 0; i < count;) {
+        const std::int64_t from = (offset + i) % period;
+        const std::int64_t n = std::min(period - from, count - i);
+        const std::byte* const got = &output_[(at + static_cast<std::size_t>(i)) * type_.size];
+        const std::byte* const expected = &want[static_cast<std::size_t>(from) * type_.size];
+        if (std::memcmp(got, expected, static_cast<std::size_t>(n) * type_.size) != 0) {
+            const auto [g, e] = std::mismatch(got, got + static_cast<std::size_t>(n) * type_.size, expected);
+            const auto k = static_cast<std::size_t>(g - got) / type_.size;
+            return fmt::format("rank {}: element {} is {} instead of {}", me_, at + static_cast<std::size_t>(i) + k,
+                               type_.text(got + k * type_.size), type_.text(expected + k * type_.size));
+        }
+        i += n;
+    }
+    return {};
+}
+
+std::string experiment::wrong() const {
+    const std::int64_t count = call_.recv_count;
+    const std::int64_t mine = me_ * count;
+    const bool has_result = !traits(call_.what).rooted || me_ == call_.root;
+    switch (call_.what) {
+        case collective::barrier: return {};
+        case collective::bcast: return compare(0, values(call_.root), 0, count);
+        case collective::scatter:
+        case collective::scatterv: return compare(0, values(call_.root), mine, count);
+        case collective::reduce: return has_result ? compare(0, combined(0, ranks_), 0, count) : std::string();
+        case collective::allreduce: return compare(0, combined(0, ranks_), 0, count);
+        case collective::reduce_scatter_block:
+        case collective::reduce_scatter: return compare(0, combined(0, ranks_), mine, count);
+        case collective::scan: return compare(0, combined(0, me_ + 1), 0, count);
+        case collective::exscan: return me_ > 0 ? compare(0, combined(0, me_), 0, count) : std::string();
+        case collective::gather:
+        case collective::gatherv:
+        case collective::allgather:
+        case collective::allgatherv:
+        case collective::alltoall:
+        case collective::alltoallv: break;
+    }
+    const bool each = call_.what == collective::alltoall || call_.what == collective::alltoallv;
+    for (int r = 0; r < ranks_ && has_result; ++r) {
+        std::string found = compare(static_cast<std::size_t>(r * count), values(r), each ? mine : 0, count);
+        if (!found.empty()) return found;
+    }
+    return {};
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,245 @@
+#include "bench/overlap.hpp"
+
+#include "rubato/layout.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <time.h>
+#include <array>
+#include <numeric>
+
+namespace rubato::bench {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+
+time_ns processor_time() {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+mpi::settings without_background() {
+    mpi::settings s;
+    s.background = false;
+    return s;
+}
+
+std::vector<contestant> contestants_without_blocking(const contest& c, const contest_settings& s) {
+    std::vector<contestant> all = contestants_of(c, s);
+    std::erase_if(all, [&c](const contestant& k) {
+        if (k.native_number != 0 && !c.names.empty())
+            throw error(fmt::format("'{}' cannot overlap", k.known.name),
+                        "the MPI library's non-blocking collectives do not let one choose", "use 'native'");
+        return k.native_number != 0;
+    });
+    return all;
+}
+
+}  // namespace
+
+/// One rank's times.
+struct overlap_campaign::spent {
+    time_ns total{};
+    time_ns initiation{};
+    time_ns testing{};
+    time_ns waiting{};
+    time_ns processor{};
+};
+
+struct overlap_campaign::request {
+    std::function<void()> start = [] {};
+    std::function<bool()> test = [] { return true; };
+    std::function<void()> wait = [] {};
+};
+
+overlap_campaign::overlap_campaign(campaign_settings how, std::vector<std::int32_t> tests, timed_calls& calls,
+                                   results::recorder* write, std::vector<results::measured_case> done)
+    : how_(std::move(how)),
+      tests_(std::move(tests)),
+      calls_(calls),
+      write_(write),
+      done_(std::move(done)),
+      ours_(world, without_background()),
+      random_(how_.seed) {
+    MPI_Comm_rank(world, &me_);
+    MPI_Comm_size(world, &ranks_);
+    int level = 0;
+    MPI_Query_thread(&level);
+    threads_ = level == MPI_THREAD_MULTIPLE;
+}
+
+void overlap_campaign::run(const std::function<void(const std::string&)>& say) {
+    if (!threads_ && me_ == 0)
+        fmt::print(stderr, "rubato: no second thread: the MPI library does not let several threads call it\n");
+    const std::vector<planned_case> all = cases_of(how_, done_);
+    for (const planned_case& p : all) {
+        say(fmt::format("case {} of {}: {} {}", p.what.number + 1, all.size(), p.what.collective,
+                        format_bytes(p.what.bytes)));
+        run_case(*p.who, p.what);
+    }
+}
+
+void overlap_campaign::run_case(const contest& c, const results::measured_case& what) {
+    calls_.synchronise();
+    experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
+    std::vector<contestant> who =
+        contestants_without_blocking(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
+    const time_ns error = calls_.clock_error();
+    begin_case(write_, error, what, who);
+    std::vector<entry> all;
+    for (const contestant& k : who) {
+        const std::vector<entry> more = entries_of(k, data);
+        all.insert(all.end(), more.begin(), more.end());
+    }
+    const time_ns begin = own_time();
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i)
+        for (results::overlap& o : repeat(all, data)) {
+            o.in_case = what.number;
+            o.repetition = i;
+            if (write_ != nullptr) write_->add(o);
+        }
+    if (write_ != nullptr) write_->add_done(what.number);
+}
+
+/// All ways to call one, after first calls that open connections and tell how long to compute.
+std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contestant& c, experiment& data) {
+    constexpr int calls_to_calibrate = 5;
+    for (std::int32_t i = 0; i < how_.warmups; ++i)
+        for (const way w : {way::blocking, way::nonblocking}) (void)measure({&c, w}, data);
+    std::vector<double> blocking;
+    blocking.reserve(calls_to_calibrate);
+    for (int i = 0; i < calls_to_calibrate; ++i)
+        blocking.push_back(static_cast<double>(measure({&c, way::blocking}, data).total.count()));
+    const std::int64_t units = units_for(time_ns(static_cast<std::int64_t>(median(blocking))));
+
+    std::vector<entry> all{{&c, way::blocking}, {&c, way::nonblocking}, {&c, way::computation, 0, units}};
+    if (threads_) all.push_back({&c, way::thread, 0, units});
+    for (const std::int32_t n : tests_) all.push_back({&c, way::nonblocking, n, units});
+    return all;
+}
+
+/// All entries once, in random order. What belongs together is filled in then: each computation is measured beside
+/// calls and alone, under the same conditions.
+std::vector<results::overlap> overlap_campaign::repeat(const std::vector<entry>& all, experiment& data) {
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    shuffle(order, random_);
+    std::vector<results::overlap> measured(all.size());
+    for (const std::size_t i : order) measured[i] = measure(all[i], data);
+    std::vector<results::overlap> complete;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].how == way::computation) continue;
+        for (std::size_t k = 0; k < all.size() && all[i].units > 0; ++k)
+            if (all[k].how == way::computation && all[k].who == all[i].who) {
+                measured[i].computation = measured[k].total;
+                measured[i].overhead -= measured[k].overhead;
+            }
+        complete.push_back(std::move(measured[i]));
+    }
+    return complete;
+}
+
+results::overlap overlap_campaign::measure(const entry& e, experiment& data) {
+    for (int spoilt = 0; spoilt < most_spoilt; ++spoilt)
+        if (std::optional<results::overlap> o = attempt(e, data)) return *o;
+    throw not_punctual();
+}
+
+/// Nothing if a rank was late.
+std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experiment& data) {
+    const contestant& c = *e.who;
+    mpi::selection how = selection_of(c);
+    if (c.use != nullptr && c.use->arrival_aware) how.arrivals.resize(static_cast<std::size_t>(ranks_));
+    // One with a background thread lives only as long as it is measured, that others are not disturbed; its first call
+    // makes the plan.
+    std::optional<mpi::communicator> own;
+    if (c.use != nullptr && c.use->early && e.how != way::computation)
+        own.emplace(world).run(how, data.prepare(++number_));
+    mpi::communicator& comm = own ? *own : ours_;
+    const mpi::call job = data.prepare(++number_);
+    const auto block = [&] {
+        if (c.use != nullptr)
+            comm.run(how, job);
+        else
+            mpi::run_native(world, job);
+    };
+    std::optional<mpi::native_call> native;
+    std::optional<mpi::persistent_call> persistent;
+    request r;
+    const auto use = [&r](auto& call) {
+        r = {[&call] { call.start(); }, [&call] { return call.test(); }, [&call] { call.wait(); }};
+    };
+    switch (e.how) {
+        case way::computation: break;
+        case way::blocking: r.wait = block; break;
+        case way::thread:
+            r.start = [&] { other_.start(block); };
+            r.wait = [&] { other_.wait(); };
+            break;
+        case way::nonblocking:
+            if (c.use != nullptr)
+                use(persistent.emplace(comm.prepare(how, job)));
+            else
+                use(native.emplace(world, job));
+            break;
+    }
+    const time_ns late = calls_.start_together();
+    const spent mine = run_beside(r, e);
+    const std::string wrong = e.how != way::computation ? said_by_one(data.wrong(), me_, ranks_) : "";
+    if (!wrong.empty()) throw wrong_result(c, wrong);
+    if (!calls_.punctual(late)) return std::nullopt;
+    return over_ranks(e, mine);
+}
+
+/// The computation is cut into equal pieces, with a test after each but the last. Who knows that it has ended tests no
+/// more.
+overlap_campaign::spent overlap_campaign::run_beside(const request& r, const entry& e) {
+    spent s;
+    const time_ns processor = processor_time();
+    const time_ns begin = own_time();
+    r.start();
+    s.initiation = own_time() - begin;
+    const auto pieces = static_cast<std::uint32_t>(e.tests) + 1;
+    bool ended = false;
+    for (std::uint32_t i = 0; i < pieces && e.units > 0; ++i) {
+        compute(part_offset(e.units, pieces, i + 1) - part_offset(e.units, pieces, i));
+        if (ended || i + 1 == pieces) continue;
+        const time_ns before = own_time();
+        ended = r.test();
+        s.testing += own_time() - before;
+    }
+    const time_ns before = own_time();
+    r.wait();
+    const time_ns end = own_time();
+    s.waiting = end - before;
+    s.total = end - begin;
+    s.processor = processor_time() - processor;
+    return s;
+}
+
+results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine) const {
+    std::int64_t longest = mine.total.count();
+    MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, world);
+    std::array<std::int64_t, 4> sums{mine.initiation.count(), mine.testing.count(), mine.waiting.count(),
+                                     mine.processor.count()};
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, world);
+    results::overlap o;
+    o.name = e.who->known.name;
+    switch (e.how) {
+        case way::blocking: o.method = "blocking"; break;
+        case way::thread: o.method = "thread"; break;
+        case way::nonblocking: o.method = e.units > 0 ? "nonblocking+compute" : "nonblocking"; break;
+        case way::computation: break;
+    }
+    o.tests = e.tests;
+    o.total = time_ns(longest);
+    o.initiation = time_ns(sums[0] / ranks_);
+    o.testing = time_ns(sums[1] / ranks_);
+    o.waiting = time_ns(sums[2] / ranks_);
+    o.overhead = time_ns(sums[3] / ranks_);
+    return o;
+}
+
+}  // namespace rubato::bench

@@ -1,0 +1,54 @@
+// What 'rubato bench --overlap' does: how much of a collective can be hidden behind computation, and what that costs
+// the processor. Each contestant is called in a blocking way, so in a second thread beside a computation, without
+// blocking, and without blocking beside a computation with some tests in between. The computation takes as long as the
+// blocking call.
+#pragma once
+
+#include "bench/campaign.hpp"
+#include "bench/workload.hpp"
+
+namespace rubato::bench {
+
+class overlap_campaign {
+public:
+    /// As for campaign. `tests`: how often to test during the computation, each is tried.
+    overlap_campaign(campaign_settings how, std::vector<std::int32_t> tests, timed_calls& calls,
+                     results::recorder* write, std::vector<results::measured_case> done);
+
+    /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
+    void run(const std::function<void(const std::string&)>& say);
+
+private:
+    enum class way { blocking, thread, nonblocking, computation };
+    struct entry {
+        const contestant* who;
+        way how;
+        std::int32_t tests = 0;
+        std::int64_t units = 0;  // of computation
+    };
+    struct spent;
+    struct request;
+
+    void run_case(const contest& c, const results::measured_case& what);
+    std::vector<entry> entries_of(const contestant& c, experiment& data);
+    std::vector<results::overlap> repeat(const std::vector<entry>& all, experiment& data);
+    results::overlap measure(const entry& e, experiment& data);
+    std::optional<results::overlap> attempt(const entry& e, experiment& data);
+    static spent run_beside(const request& r, const entry& e);
+    results::overlap over_ranks(const entry& e, const spent& mine) const;
+
+    campaign_settings how_;
+    std::vector<std::int32_t> tests_;
+    timed_calls& calls_;
+    results::recorder* write_;
+    std::vector<results::measured_case> done_;
+    int me_ = 0;
+    int ranks_ = 1;
+    bool threads_ = false;    // MPI lets several of them call
+    mpi::communicator ours_;  // without a background thread
+    second_thread other_{};
+    std::mt19937_64 random_;    // equal on all ranks
+    std::uint64_t number_ = 0;  // of the call, and in its data
+};
+
+}  // namespace rubato::bench

@@ -1,0 +1,196 @@
+#include "bench/timed_calls.hpp"
+
+#include "network/mpi/measured_link.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/prctl.h>
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <thread>
+
+namespace rubato::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What it takes to tell all ranks when a call starts.
+constexpr time_ns start_after = 8ms;
+const MPI_Comm world = MPI_COMM_WORLD;
+
+}  // namespace
+
+std::string said_by_one(const std::string& mine, int me, int ranks) {
+    int first = mine.empty() ? ranks : me;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world);
+    if (first == ranks) return {};
+    auto length = static_cast<int>(mine.size());
+    MPI_Bcast(&length, 1, MPI_INT, first, world);
+    std::string text = mine;
+    text.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(text.data(), length, MPI_CHAR, first, world);
+    return text;
+}
+
+timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
+    MPI_Comm_rank(world, &me_);
+    MPI_Comm_size(world, &ranks_);
+    prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
+}
+
+link timed_calls::measure_link() {
+    if (ranks_ < 2) return {};
+    MPI_Comm pair = MPI_COMM_NULL;
+    MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair);
+    if (pair != MPI_COMM_NULL) MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL);
+    std::array<std::int64_t, 2> measured{};
+    if (me_ == 0) {
+        constexpr int times = 200;
+        mpi::link_client client(pair, 8);
+        std::vector<double> round_trips;
+        round_trips.reserve(times);
+        for (int i = 0; i < times; ++i) round_trips.push_back(client.round_trip(1, {}, 8));
+        client.stop();
+        measured[0] = static_cast<std::int64_t>(median(round_trips) / 2);
+    } else if (me_ == 1) {
+        mpi::serve_link(pair, 8);
+    }
+    if (pair != MPI_COMM_NULL) {
+        measured[1] = std::min(mpi::time_large_message(pair, plain_.clock(), true, 2s),
+                               mpi::time_large_message(pair, plain_.clock(), false, 2s))
+                          .count();
+        MPI_Comm_free(&pair);
+    }
+    MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world);
+    const auto bytes = static_cast<double>(mpi::large_message);
+    return {time_ns(measured[0]), std::max(0.0, static_cast<double>(measured[1] - measured[0]) / bytes)};
+}
+
+time_ns timed_calls::clock_error() const {
+    std::int64_t worst = plain_.clock().error_bound().count();
+    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT64_T, MPI_MAX, world);
+    return time_ns(worst);
+}
+
+void timed_calls::pass_time_until(time_ns t) const {
+    for (time_ns left = t - now(); left > 0ns; left = t - now())
+        if (how_.delay == delay_by::sleep) std::this_thread::sleep_for(left);
+}
+
+/// When the call starts, on all ranks alike.
+time_ns timed_calls::start_time() const {
+    MPI_Barrier(world);
+    MPI_Barrier(world);
+    if (how_.start == start_by::barrier) return now();
+    std::int64_t agreed = (now() + start_after).count();
+    MPI_Bcast(&agreed, 1, MPI_INT64_T, 0, world);
+    return time_ns(agreed);
+}
+
+time_ns timed_calls::start_together() const {
+    const time_ns start = start_time();
+    pass_time_until(start);
+    return now() - start;
+}
+
+bool timed_calls::punctual(time_ns late) const {
+    std::int64_t latest = late.count();
+    MPI_Allreduce(MPI_IN_PLACE, &latest, 1, MPI_INT64_T, MPI_MAX, world);
+    return how_.start != start_by::window || time_ns(latest) <= how_.tolerance;
+}
+
+bool timed_calls::uses_predictor(const contestant& c) const {
+    return how_.prediction != "perfect" && c.use != nullptr && c.use->arrival_aware;
+}
+
+std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const std::vector<recorded_step>& mine,
+                                                                           time_ns start) const {
+    constexpr std::size_t width = 4;
+    std::vector<std::int64_t> numbers;
+    for (const recorded_step& s : mine)
+        numbers.insert(numbers.end(), {static_cast<std::int64_t>(s.kind), s.peer, (s.when.begin - start).count(),
+                                       (s.when.end - start).count()});
+    auto size = static_cast<int>(numbers.size());
+    std::vector<int> sizes(static_cast<std::size_t>(ranks_));
+    MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, world);
+    std::vector<int> places(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
+    std::vector<std::int64_t> all(me_ == 0 ? static_cast<std::size_t>(places.back() + sizes.back()) : 0);
+    MPI_Gatherv(numbers.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world);
+    std::vector<std::vector<results::timeline_step>> steps(me_ == 0 ? sizes.size() : 0);
+    for (std::size_t r = 0; r < steps.size(); ++r)
+        for (std::size_t i = 0; i < static_cast<std::size_t>(sizes[r]); i += width) {
+            const std::int64_t* const of = &all[static_cast<std::size_t>(places[r]) + i];
+            steps[r].push_back({std::string(step_names[static_cast<std::size_t>(of[0])]),
+                                static_cast<std::int32_t>(of[1]), time_ns(of[2]), time_ns(of[3])});
+        }
+    return steps;
+}
+
+timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals,
+                                      bool with_steps) {
+    const bool early = c.use != nullptr && c.use->early;
+    // Where a predictor learns from the calls of one contestant, its communicator lives on. Else one with a background
+    // thread lives only as long as it is measured, that others are not disturbed.
+    std::optional<mpi::communicator> own;
+    mpi::communicator* ours = &plain_;
+    if (uses_predictor(c)) {
+        mpi::settings s;
+        s.agreed.predictor = how_.prediction;
+        s.agreed.exchange_every = 1;
+        auto found = living_.find(c.known.name);
+        if (found == living_.end()) found = living_.emplace(c.known.name, mpi::communicator(world, std::move(s))).first;
+        ours = &found->second;
+    } else if (early || with_steps) {
+        ours = &own.emplace(world);
+    }
+    mpi::selection how = selection_of(c);
+    if (c.use != nullptr && c.use->arrival_aware && !uses_predictor(c)) how.arrivals = arrivals;
+    const MPI_Comm native = c.use == nullptr ? native_.get(e.what(), c) : MPI_COMM_NULL;
+    if (early && own && how_.announced) {  // it listens for announcements from the first call on
+        experiment first = e.of_bytes(64);
+        mpi::selection other = how;  // what this one plans is not what is measured
+        other.arrivals.clear();
+        ours->run(other, first.prepare(number_));
+    }
+    const mpi::call job = e.prepare(++number_);
+    if (with_steps) ours->record_steps();
+    const std::uint64_t begun_before = ours->begun_early();
+    const time_ns start = start_time();
+    const time_ns planned = start + arrivals[static_cast<std::size_t>(me_)];
+    pass_time_until(start);
+    // Who is not late does not begin before it comes.
+    const time_ns begin = now();
+    if (early && !how_.announced) ours->expect(how, job);
+    pass_time_until(planned);
+    const time_ns arrival = planned > start ? now() : begin;
+    if (c.use != nullptr)
+        ours->run(how, job);
+    else
+        mpi::run_native(native, job);
+    const time_ns exit = now();
+
+    constexpr std::size_t told = 4;
+    const std::array<std::int64_t, told> mine{
+        arrival.count(), exit.count(), static_cast<std::int64_t>(ours->begun_early() - begun_before), start.count()};
+    std::vector<std::int64_t> all(told * arrivals.size());
+    MPI_Allgather(mine.data(), told, MPI_INT64_T, all.data(), told, MPI_INT64_T, world);
+    const std::int64_t zero = all[3];  // rank 0's start
+    outcome result;
+    result.seen.name = c.known.name;
+    for (std::size_t r = 0; r < arrivals.size(); ++r) {
+        const std::span of = std::span(all).subspan(told * r, told);
+        result.seen.arrivals.emplace_back(of[0] - zero);
+        result.seen.exits.emplace_back(of[1] - zero);
+        result.seen.begun_early += static_cast<std::int32_t>(of[2]);
+        result.seen.late |= how_.start == start_by::window && result.seen.arrivals[r] > arrivals[r] + how_.tolerance;
+    }
+    if (with_steps) result.steps = gather_steps(ours->recorded_steps(), time_ns(zero));
+    if (uses_predictor(c)) result.seen.predicted = ours->planned_by();
+    result.wrong = said_by_one(e.wrong(), me_, ranks_);
+    return result;
+}
+
+}  // namespace rubato::bench

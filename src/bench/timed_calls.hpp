@@ -1,0 +1,70 @@
+// Calls whose ranks arrive when they are told to, timed on a clock that all ranks share.
+#pragma once
+
+#include "bench/contestants.hpp"
+#include "bench/experiment.hpp"
+#include "simulate/bound.hpp"
+
+namespace rubato::bench {
+
+/// The first rank that has something to say, says it to all.
+std::string said_by_one(const std::string& mine, int me, int ranks);
+
+class timed_calls {
+public:
+    enum class start_by { window, barrier };
+    enum class delay_by { sleep, spin };
+    struct settings {
+        start_by start = start_by::window;
+        delay_by delay = delay_by::sleep;
+        /// With a window: a rank that comes later than planned by more spoils the call.
+        time_ns tolerance = std::chrono::milliseconds(1);
+        /// How algorithms know when ranks arrive: "perfect", or a predictor, by exchanging arrivals.
+        std::string prediction = "perfect";
+        /// Early forms begin when another rank announces them, not when their own has named them.
+        bool announced = false;
+    };
+    /// Over MPI_COMM_WORLD, collective.
+    explicit timed_calls(settings how);
+
+    /// Between ranks 0 and 1, the quicker way, as bounds follow from it; of one rank alone, nothing.
+    link measure_link();
+    /// Clocks drift apart: call it now and then.
+    void synchronise() { plain_.synchronise(); }
+    /// How wrong the clocks may be, at most.
+    time_ns clock_error() const;
+
+    /// Predictors begin anew.
+    void forget() { living_.clear(); }
+
+    /// All ranks leave it together, as calls start; gives how late this one is.
+    time_ns start_together() const;
+    /// Whether no rank was too late. Collective.
+    bool punctual(time_ns late) const;
+
+    struct outcome {
+        results::sample seen{};
+        std::string wrong{};                                       ///< what a rank says of its result
+        std::vector<std::vector<results::timeline_step>> steps{};  ///< of each rank, on rank 0, if asked for
+    };
+    /// Calls once. A rank that was late spoils the sample, which says so.
+    outcome run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals, bool with_steps = false);
+
+private:
+    time_ns now() const { return plain_.clock().now(); }
+    void pass_time_until(time_ns t) const;
+    time_ns start_time() const;
+    bool uses_predictor(const contestant& c) const;
+    std::vector<std::vector<results::timeline_step>> gather_steps(const std::vector<recorded_step>& mine,
+                                                                  time_ns start) const;
+
+    settings how_;
+    int me_ = 0;
+    int ranks_ = 1;
+    mpi::communicator plain_;  // without a background thread
+    std::map<std::string, mpi::communicator> living_{};
+    native_communicators native_{};
+    std::uint64_t number_ = 0;  // of the call, and in its data
+};
+
+}  // namespace rubato::bench

@@ -1,0 +1,230 @@
+#include "cli/show_rounds.hpp"
+
+#include "baselines.hpp"
+#include "cli/command.hpp"
+#include "cli/heap.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+namespace rubato::cli {
+namespace {
+
+using clairvoyant::rounds;
+using clairvoyant::transfer;
+using json = nlohmann::ordered_json;
+
+constexpr std::array generators{
+    generator{"reduce/clairvoyant", "production", clairvoyant::generate, clairvoyant::generate},
+    generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear, nullptr},
+    generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap, nullptr},
+    generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree, nullptr},
+    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus, nullptr},
+};
+
+/// Calls idle(first, count) and busy(number, transfers) in the order of rounds.
+template <class Idle, class Busy>
+void for_each_round(const rounds& r, Idle idle, Busy busy) {
+    std::int64_t next = 0;
+    for (std::size_t k = 0; k < r.busy.size(); ++k) {
+        const std::int64_t number = r.busy[k].number;
+        if (number > next) idle(next, number - next);
+        busy(number, r.transfers_of(k));
+        next = number + 1;
+    }
+    if (r.length > next) idle(next, r.length - next);
+}
+
+std::string heading(const algorithm& a, const problem& p) {
+    std::string text = fmt::format("{}: {} rank{}, root {}, {} segment{}", a.id, p.ranks, p.ranks == 1 ? "" : "s",
+                                   p.root.value, p.segments, p.segments == 1 ? "" : "s");
+    if (p.round_time > time_ns{}) text += fmt::format(", rounds of {}", format_time(p.round_time));
+    return text;
+}
+
+constexpr std::int64_t most_rounds = std::int64_t{1} << 61;
+
+/// A whole number of a file, within these limits.
+std::int64_t integer(const json& value, std::string_view what, std::int64_t low, std::int64_t high) {
+    if (!value.is_number_integer() || value.get<double>() > static_cast<double>(high) || value < low || value > high)
+        throw error(fmt::format("{} {} in a file of rounds", what, value.dump()),
+                    low == high ? fmt::format("there are {} rounds", low)
+                                : fmt::format("it is a whole number from {} to {}", low, high),
+                    "correct it");
+    return value.get<std::int64_t>();
+}
+
+std::size_t bytes_of(const rounds& r) {
+    return r.busy.capacity() * sizeof(r.busy.front()) + r.transfers.capacity() * sizeof(r.transfers.front());
+}
+
+}  // namespace
+
+const generator* find_generator(const algorithm& a, std::string_view name) {
+    std::string names;
+    for (const generator& g : generators) {
+        if (g.id != a.id) continue;
+        if (name.empty() || name == g.name) return &g;
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", g.name);
+    }
+    if (name.empty()) return nullptr;
+    if (names.empty())
+        throw error(fmt::format("no generator '{}' for {}", name, a.id), "this algorithm does not plan in rounds",
+                    fmt::format("leave --generator away, or use {}", generators.front().id));
+    throw error(fmt::format("unknown generator '{}'", name), fmt::format("{} can be made by {}", a.id, names),
+                "use one of them");
+}
+
+std::string rounds_to_json(const algorithm& a, const problem& p, const rounds& r) {
+    constexpr std::int64_t most_empty = 64;
+    std::string out =
+        fmt::format(R"({{"id":"{}","ranks":{},"segments":{},"root":{},"round_time_ns":{},"length":{},"rounds":[)", a.id,
+                    p.ranks, p.segments, p.root.value, p.round_time.count(), r.length);
+    const auto end_item = [&out] { out += ','; };
+    for_each_round(
+        r,
+        [&](std::int64_t, std::int64_t count) {
+            if (count > most_empty) {
+                out += fmt::format(R"({{"skip":{}}})", count);
+                return end_item();
+            }
+            for (; count > 0; --count) {
+                out += "[]";
+                end_item();
+            }
+        },
+        [&](std::int64_t, std::span<const transfer> now) {
+            for (std::size_t i = 0; i < now.size(); ++i)
+                fmt::format_to(std::back_inserter(out), R"({}{{"to":{},"from":{},"segment":{}}})", i == 0 ? '[' : ',',
+                               now[i].to, now[i].from, now[i].segment);
+            out += ']';
+            end_item();
+        });
+    if (out.back() == ',') out.pop_back();
+    return out + "]}\n";
+}
+
+rounds rounds_from_json(const problem& p, const json& j) {
+    rounds r;
+    const auto ranks = static_cast<std::size_t>(p.ranks);
+    std::vector<bool> held(ranks * p.segments, true);
+    const auto at = [&](std::int32_t who, std::uint32_t segment) {
+        return held[static_cast<std::size_t>(who) * p.segments + segment];
+    };
+    std::vector<std::int64_t> sent(ranks, -1), received(ranks, -1);  // in which round last
+    const auto once = [&r](std::vector<std::int64_t>& last, std::int32_t who) {
+        return std::exchange(last[static_cast<std::size_t>(who)], r.length) != r.length;
+    };
+    for (const json& round : j.at("rounds")) {
+        if (round.is_object()) {
+            r.length += integer(round.at("skip"), "skip", 1, most_rounds - r.length);
+            continue;
+        }
+        const auto complain = [&](const transfer& t, std::string_view why) {
+            throw error(fmt::format("{}<-{}:{} in round {}", t.to, t.from, t.segment, r.length), why, "correct it");
+        };
+        const std::size_t begin = r.transfers.size();
+        for (const json& item : round) {
+            const auto who = [&](const char* name) {
+                return static_cast<std::int32_t>(integer(item.at(name), name, 0, p.ranks - 1));
+            };
+            const transfer t{who("to"), who("from"),
+                             static_cast<std::uint32_t>(integer(item.at("segment"), "segment", 0, p.segments - 1))};
+            if (t.to == t.from) complain(t, "nobody sends to itself");
+            if (!once(sent, t.from) || !once(received, t.to))
+                complain(t, "in a round, a rank sends one segment and receives one");
+            if (!at(t.from, t.segment)) complain(t, "the sender does not hold that segment");
+            at(t.from, t.segment) = false;
+            r.transfers.push_back(t);
+        }
+        for (std::size_t k = begin; k < r.transfers.size(); ++k) at(r.transfers[k].to, r.transfers[k].segment) = true;
+        if (r.transfers.size() > begin) r.busy.push_back({r.length, r.transfers.size()});
+        ++r.length;
+    }
+    integer(j.at("length"), "length", r.length, r.length);
+    return r;
+}
+
+std::string rounds_to_text(const algorithm& a, const problem& p, const rounds& r) {
+    std::string out = fmt::format("{}; {} transfers in {} rounds\n\n", heading(a, p), r.transfers.size(), r.length);
+    const std::size_t width = fmt::formatted_size("{}", std::max<std::int64_t>(r.length - 1, 0));
+    for_each_round(
+        r,
+        [&](std::int64_t first, std::int64_t count) {
+            out += count == 1 ? fmt::format("round {:<{}}   idle\n", first, width)
+                              : fmt::format("rounds {} to {}   idle\n", first, first + count - 1);
+        },
+        [&](std::int64_t number, std::span<const transfer> now) {
+            fmt::format_to(std::back_inserter(out), "round {:<{}} ", number, width);
+            for (const transfer& t : now)
+                fmt::format_to(std::back_inserter(out), "  {}<-{}:{}", t.to, t.from, t.segment);
+            out += '\n';
+        });
+    return out;
+}
+
+std::string rounds_statistics(const generator& g, const problem& p, bool as_json) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::size_t most = 101;
+    const clairvoyant::instance in = clairvoyant::instance_of(p);
+    const clock::time_point enough = clock::now() + std::chrono::milliseconds(500);
+    std::vector<time_ns> took;
+    rounds r;
+    do {
+        const clock::time_point begin = clock::now();
+        r = g.make(in);
+        took.push_back(clock::now() - begin);
+    } while (took.size() < 3 || (took.size() < most && clock::now() < enough));
+    std::ranges::sort(took);
+    // The last result is kept, so that it does not make room for the next.
+    const rounds kept = std::exchange(r, {});
+    const std::int64_t memory = peak_heap([&] { r = g.make(in); });
+    rounds one;
+    const std::int64_t one_memory =
+        g.make_one == nullptr ? 0 : peak_heap([&] { one = g.make_one(in, rank((in.root.value + 1) % in.ranks)); });
+    const std::int64_t bound = clairvoyant::lower_bound(in);
+    const time_ns best = took.front();
+    const time_ns median = took[took.size() / 2];
+    const double each =
+        static_cast<double>(best.count()) / static_cast<double>(std::max<std::size_t>(r.transfers.size(), 1));
+    if (as_json) {
+        json j{{"id", g.id},
+               {"generator", g.name},
+               {"ranks", p.ranks},
+               {"segments", p.segments},
+               {"root", p.root.value},
+               {"round_time_ns", p.round_time.count()},
+               {"length", r.length},
+               {"lower_bound", bound},
+               {"busy_rounds", r.busy.size()},
+               {"transfers", r.transfers.size()},
+               {"repetitions", took.size()},
+               {"generation_best_ns", best.count()},
+               {"generation_median_ns", median.count()},
+               {"ns_per_transfer", each},
+               {"result_bytes", bytes_of(r)},
+               {"memory_bytes", memory}};
+        if (g.make_one != nullptr)
+            j.update({{"one_rank_result_bytes", bytes_of(one)}, {"one_rank_memory_bytes", one_memory}});
+        return j.dump() + '\n';
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"length", fmt::format("{} rounds, {} of them busy; {} or more are needed", r.length, r.busy.size(), bound)},
+        {"transfers", fmt::format("{}", r.transfers.size())},
+        {"generation", fmt::format("{}, median {} of {}", format_time(best), format_time(median), took.size())},
+        {"per transfer", fmt::format("{:.1f} ns", each)},
+        {"memory", fmt::format("{}, of which the result is {}", format_bytes(memory),
+                               format_bytes(static_cast<std::int64_t>(bytes_of(r))))}};
+    if (g.make_one != nullptr)
+        rows.push_back({"for one rank", fmt::format("{}, of which the result is {}", format_bytes(one_memory),
+                                                    format_bytes(static_cast<std::int64_t>(bytes_of(one))))});
+    return fmt::format("{}; made by {}\n{}", heading(find_algorithm(g.id), p), g.name, align(rows, {false, false}));
+}
+
+}  // namespace rubato::cli

@@ -1,0 +1,127 @@
+#include "network/mpi/link_sweep.hpp"
+
+#include "mpi/broadcast.hpp"
+#include "mpi/datatype.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace rubato::mpi {
+namespace {
+
+constexpr int share_of_warm_up = 20;  // 1/20 of the time that there is
+constexpr int warm_ups = 5;
+
+/// One size. The fastest of what was measured tells what it costs: a disturbed repetition must not use up its time.
+struct sweep_entry {
+    round_trips times{};
+    bool spaced = true;
+    double single = std::numeric_limits<double>::infinity();
+    time_ns fastest = time_ns::max();  // a repetition in all
+};
+
+/// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few would not tell it from
+/// noise. If it was only disturbed, a later one shows that, and bursts begin anew.
+void fit_in(sweep_entry& e, time_ns share) {
+    const int before = e.times.messages;
+    struct way {
+        int messages;
+        bool spaced;
+    };
+    for (const way w : {way{16, true}, {8, true}, {16, false}, {8, false}, {4, false}, {2, false}}) {
+        e.times.messages = w.messages;
+        e.spaced = w.spaced;
+        const double trips = 1 + (w.messages + 1) / 2. + (w.spaced ? 2 * w.messages : 0);
+        if (e.single * trips * 3 < static_cast<double>(share.count())) break;
+    }
+    if (e.times.messages == before) return;
+    e.times.burst.clear();
+    e.times.spaced.clear();
+}
+
+void measure_once(link_client& link, sweep_entry& e, time_ns share) {
+    round_trips& t = e.times;
+    const time_ns begin = own_time();
+    const double single = link.round_trip(1, {}, t.bytes);
+    e.single = std::min(e.single, single);
+    fit_in(e, share);
+    const double burst = link.round_trip(t.messages, {}, t.bytes);
+    t.single.push_back(single);
+    t.burst.push_back(burst);
+    if (e.spaced) {
+        const double gap = (burst - single) / (t.messages - 1);
+        const time_ns delay(static_cast<time_ns::rep>(std::max(single, gap)));
+        t.spaced.push_back(link.round_trip(t.messages, delay, t.bytes));
+    }
+    e.fastest = std::min(e.fastest, own_time() - begin);
+}
+
+}  // namespace
+
+std::vector<round_trips> sweep(link_client& link, std::span<const std::int64_t> sizes, time_ns budget,
+                               int repetitions) {
+    const time_ns begin = own_time();
+    std::vector<sweep_entry> entries;
+    for (const std::int64_t bytes : sizes) entries.push_back({{bytes}});
+    for (int i = 0; i < warm_ups; ++i)
+        for (sweep_entry& e : entries)
+            if (own_time() - begin < budget / share_of_warm_up)
+                e.single = std::min(e.single, link.round_trip(1, {}, e.times.bytes));
+    const time_ns share = budget / static_cast<time_ns::rep>(entries.size());
+    for (bool more = true; more;) {
+        more = false;
+        for (sweep_entry& e : entries) {
+            const auto done = static_cast<time_ns::rep>(e.times.single.size());
+            const bool enough = done == repetitions || own_time() - begin > budget || e.fastest > share / (done + 1);
+            if (done > 0 && enough) continue;
+            measure_once(link, e, share);
+            more = true;
+        }
+    }
+    std::vector<round_trips> all;
+    all.reserve(entries.size());
+    for (sweep_entry& e : entries) all.push_back(std::move(e.times));
+    return all;
+}
+
+reading measure_combine() {
+    constexpr int count = 64 << 7;  // 64 KiB
+    constexpr int unused = 10;
+    std::vector<double> left(count, 1e-9), into(count, 1.), times;
+    for (int i = 0; i < 200 + unused; ++i) {
+        const time_ns begin = own_time();
+        MPI_Reduce_local(left.data(), into.data(), count, MPI_DOUBLE, MPI_SUM);
+        if (i >= unused) times.push_back(static_cast<double>((own_time() - begin).count()));
+    }
+    const reading all = low_quantile(std::move(times));
+    constexpr double bytes = count * sizeof(double);
+    return {all.value / bytes, all.spread / bytes};
+}
+
+model measure_model(MPI_Comm comm, int other, time_ns budget) {
+    // Those of segments, and small ones for the latency. From 64 KiB on MPI libraries wait for the receiver.
+    constexpr std::array<std::int64_t, 6> sizes{1, 256, 4 << 10, 8 << 10, 16 << 10, 32 << 10};
+    constexpr std::int64_t rendezvous = 64 << 10;
+    constexpr int repetitions = 20;  // a fast network needs no more
+    int me = 0;
+    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
+    MPI_Comm pair = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm, me == 0 || me == other ? 0 : MPI_UNDEFINED, me, &pair), "MPI_Comm_split");
+    model m;
+    if (pair != MPI_COMM_NULL) {
+        check(MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler");
+        if (me == 0) {
+            link_client link(pair, sizes.back());
+            const std::vector<round_trips> times = sweep(link, sizes, budget, repetitions);
+            link.stop();
+            m.network = loggp_of(fit_network(times), measure_combine().value, rendezvous);
+        } else {
+            serve_link(pair, sizes.back());
+        }
+        check(MPI_Comm_free(&pair), "MPI_Comm_free");
+    }
+    return parse_model(broadcast(comm, me == 0 ? to_string(m) : std::string()));
+}
+
+}  // namespace rubato::mpi

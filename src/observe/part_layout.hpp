@@ -1,0 +1,119 @@
+// How a part file lies in memory and on disk, in the machine's own byte order: a head, then records, each with a kind
+// and a size. Records are whole once the head's `used` covers them. What changes afterwards, counts and times, says by
+// its last store that it is whole: `calls` of sums, `tag` of events.
+#pragma once
+
+#include "observe/recorder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace rubato::observe {
+
+inline constexpr std::array<char, 16> magic{'r', 'u', 'b', 'a', 't', 'o', ' ', 'p', 'a', 'r', 't', ' ', '1', '\n'};
+
+struct file_head {
+    std::array<char, 16> magic;
+    std::uint64_t used;  ///< bytes, this included
+};
+
+enum class record_kind : std::uint32_t { process = 1, clock, note, site, channel, sums, events };
+
+struct record_head {
+    std::uint32_t kind;
+    std::uint32_t bytes;  ///< of the record, this included; a multiple of 8
+};
+
+// Texts follow the record in the order in which their lengths are listed.
+struct process_part {
+    std::int32_t rank;
+    std::int32_t ranks;
+    std::array<std::uint32_t, 3> lengths;  ///< program, host, library
+    std::uint32_t unused;
+};
+
+struct clock_part {
+    std::int64_t own;
+    std::int64_t common;
+};
+
+struct note_part {
+    std::array<std::uint32_t, 1> lengths;
+};
+
+struct site_part {
+    std::uint64_t offset;  ///< as in the module's file
+    std::uint32_t number;
+    std::array<std::uint32_t, 2> lengths;  ///< module, symbol
+};
+
+/// Members as arithmetic sequences: most communicators are one.
+struct member_run {
+    std::int32_t first;
+    std::int32_t step;
+    std::int32_t count;
+};
+
+struct channel_part {
+    std::uint64_t calls;
+    std::uint64_t lost;     ///< calls for whose sums there was no room
+    std::uint32_t number;   ///< of the channel, in this file
+    std::uint32_t ordinal;  ///< among those with the same members
+    std::uint32_t runs;     ///< that follow
+    std::uint32_t unused;
+};
+
+/// Tables come in blocks of growing size: of a channel's sums, and of each of its operations' events.
+struct block_part {
+    std::uint32_t channel;
+    std::uint32_t operation;
+    std::uint32_t first;
+    std::uint32_t count;
+    std::uint64_t skipped;  ///< see `kept`; in an operation's first block
+};
+
+struct sums {
+    std::int64_t bytes;
+    std::int64_t time;
+    std::uint64_t calls;  ///< 0: not in use
+    std::uint32_t site;
+    std::int32_t root;
+    std::uint8_t what;
+    std::uint8_t how;
+    std::uint8_t size_class;
+    std::array<std::uint8_t, 5> unused;
+};
+
+struct event {
+    std::uint64_t tag;  ///< 0: not in use
+    std::int64_t arrival;
+    std::int64_t exit;
+};
+
+/// Of an operation. Its first block is granted always, the others as long as the channel has room.
+inline constexpr std::size_t most_events = 1024;
+inline constexpr std::size_t first_block = 16;
+inline constexpr std::size_t events_to_share = 8192;
+inline constexpr std::size_t most_operations = 1024;
+inline constexpr std::uint64_t row_bits = 20;
+inline constexpr std::size_t most_rows = std::size_t{1} << row_bits;
+
+constexpr std::uint64_t tag_of(std::uint64_t invocation, std::size_t row) { return (invocation + 1) << row_bits | row; }
+constexpr std::uint64_t invocation_of(std::uint64_t tag) { return (tag >> row_bits) - 1; }
+constexpr std::size_t row_of(std::uint64_t tag) { return tag & (most_rows - 1); }
+
+/// Whether an invocation is kept by those who skip as much. All ranks decide alike. By its number alone, every second
+/// one would be always the same of two calls that take turns, so the number is mixed first.
+constexpr bool kept(std::uint64_t invocation, std::uint64_t skipped) {
+    std::uint64_t x = invocation;
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53ULL;
+    return ((x ^ x >> 33) & skipped) == 0;
+}
+
+constexpr std::uint8_t size_class_of(std::int64_t bytes) {
+    return static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(0, bytes))));
+}
+
+}  // namespace rubato::observe

@@ -1,0 +1,291 @@
+#include "rubato/pat.h"
+
+#include "mpi/datatype.hpp"
+#include "mpi/process.hpp"
+#include "rubato/mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace rubato::mpi {
+namespace {
+
+/// What PAT calls have said so far.
+struct program_state {
+    /// Rubato on one of the program's communicators.
+    struct known {
+        MPI_Comm user;
+        communicator ours;
+        bool computing = false;
+    };
+
+    bool ready = false;
+    int keyval = MPI_KEYVAL_INVALID;
+    std::list<known> communicators{};  // in the order of their first use, which is the same on all their ranks
+    std::map<collective, selection> chosen{};
+    communicator* last_used = nullptr;
+
+    bool computing = false;
+    bool repeat = false;
+    bool first_after = false;  // no collective since the computation has ended
+    communicator* repeated_on = nullptr;
+    std::optional<outline> repeated{};
+
+    std::list<known>::iterator find(MPI_Comm comm) { return std::ranges::find(communicators, comm, &known::user); }
+    void forget(std::list<known>::iterator k) {
+        if (last_used == &k->ours) last_used = nullptr;
+        if (repeated_on == &k->ours) repeated_on = nullptr;
+        communicators.erase(k);
+    }
+};
+program_state& program() {
+    static auto& p = *new program_state;  // never destroyed: MPI may be gone by then
+    return p;
+}
+
+class misuse : public error {
+public:
+    misuse(int code, std::string_view problem, std::string_view reason, std::string_view way_out)
+        : error(problem, reason, way_out), code_(code) {}
+    int code() const { return code_; }
+
+private:
+    int code_;
+};
+
+/// No exception leaves a PAT function.
+template <class F>
+int guarded(const char* name, F f) noexcept {
+    int code = MPI_ERR_OTHER;
+    try {
+        int initialized = 0;
+        if (MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0 || is_finalized())
+            throw misuse(MPI_ERR_OTHER, "called outside of MPI",
+                         "MPI is not there before MPI_Init and after MPI_Finalize", "call it between the two");
+        f();
+        return MPI_SUCCESS;
+    } catch (const misuse& e) {
+        code = e.code();
+        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
+    } catch (const mpi_error& e) {
+        code = e.code();
+        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
+    } catch (const error& e) {
+        code = MPI_ERR_ARG;
+        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
+    }
+    return code;
+}
+
+program_state& ready_program() {
+    program_state& p = program();
+    if (!p.ready)
+        throw misuse(MPI_ERR_OTHER, "PAT is not in use", "PAT_Init comes before, PAT_Finalize after", "call PAT_Init");
+    return p;
+}
+
+/// MPI calls this when a communicator is freed, on all its ranks.
+int user_frees(MPI_Comm comm, int, void*, void*) {
+    program_state& p = program();
+    const auto found = p.find(comm);
+    if (found != p.communicators.end()) p.forget(found);
+    return MPI_SUCCESS;
+}
+
+/// Throws unless it is an intra-communicator. One that was freed makes MPI call the world's error handler, which may
+/// end the program, so it is set aside meanwhile.
+void check_communicator(MPI_Comm comm) {
+    const misuse none(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
+    // Open MPI takes what was freed for valid, and crashes; but the way by its Fortran number leads nowhere.
+    if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
+    int inter = 0;
+    int code = MPI_SUCCESS;
+    {
+        const errors_returned instead_of_ending;
+        code = MPI_Comm_test_inter(comm, &inter);
+    }
+    if (code != MPI_SUCCESS) throw none;
+    if (inter != 0)
+        throw misuse(MPI_ERR_COMM, "an inter-communicator", "PAT works within one group",
+                     "call MPI's own collectives on it");
+}
+
+communicator& prepared(program_state& p, MPI_Comm comm) {
+    const auto found = p.find(comm);
+    if (found != p.communicators.end()) return found->ours;
+    check_communicator(comm);
+    p.communicators.push_back({comm, communicator(comm)});
+    check(MPI_Comm_set_attr(comm, p.keyval, nullptr), "MPI_Comm_set_attr");
+    program_state::known& k = p.communicators.back();
+    k.computing = p.computing;  // first used in the middle of a computation
+    if (k.computing) k.ours.processing_start();
+    return k.ours;
+}
+
+/// Counts and displacements are those of a v-form, significant at the root alone.
+int collect(const void* site, const char* name, MPI_Comm comm, call c, const int* counts = nullptr,
+            const int* displacements = nullptr) {
+    return guarded(name, [&] {
+        program_state& p = ready_program();
+        communicator& ours = prepared(p, comm);
+        std::vector<std::int64_t> wide_counts;
+        std::vector<std::int64_t> wide_displacements;
+        if (traits(c.what).irregular && ours.rank() == c.root && counts != nullptr && displacements != nullptr) {
+            wide_counts.assign(counts, counts + ours.size());
+            wide_displacements.assign(displacements, displacements + ours.size());
+            (c.what == collective::scatterv ? c.send_chunks : c.recv_chunks) = {wide_counts, wide_displacements};
+        }
+        selection how;
+        const auto chosen = p.chosen.find(c.what);
+        if (chosen != p.chosen.end()) how = chosen->second;
+        how.segments = 0;
+        if (p.repeat && p.first_after) {
+            p.repeated = ours.outline_of(how, c);
+            p.repeated_on = &ours;
+        }
+        p.first_after = false;
+        p.last_used = &ours;
+        try {
+            ours.run(how, c, site);
+        } catch (const error&) {
+            // Tried even so, that the call counts on this rank as on others.
+            if (c.root >= 0 && c.root < ours.size()) throw;
+            throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
+                         fmt::format("the communicator has ranks 0 to {}", ours.size() - 1), "pass one of them");
+        }
+    });
+}
+
+}  // namespace
+}  // namespace rubato::mpi
+
+using namespace rubato;
+using namespace rubato::mpi;
+
+int PAT_Init(void) {
+    return guarded("PAT_Init", [] {
+        program_state& p = program();
+        if (p.ready) throw misuse(MPI_ERR_OTHER, "called twice", "PAT is already in use", "call it once");
+        if (p.keyval == MPI_KEYVAL_INVALID)
+            check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, user_frees, &p.keyval, nullptr),
+                  "MPI_Comm_create_keyval");
+        (void)prepared(p, MPI_COMM_WORLD);
+        p.ready = true;
+    });
+}
+
+int PAT_Finalize(void) {
+    return guarded("PAT_Finalize", [] {
+        program_state& p = ready_program();
+        p.ready = false;
+        while (!p.communicators.empty()) {
+            // Deleting the attribute ends our use of it.
+            const MPI_Comm user = p.communicators.front().user;
+            check(MPI_Comm_delete_attr(user, p.keyval), "MPI_Comm_delete_attr");
+        }
+        check(MPI_Comm_free_keyval(&p.keyval), "MPI_Comm_free_keyval");
+        p = program_state();
+    });
+}
+
+int PAT_UseAlg(const char* id) {
+    return guarded("PAT_UseAlg", [&] {
+        program_state& p = ready_program();
+        if (id == nullptr) return p.chosen.clear();
+        const algorithm& a = find_algorithm(id);
+        p.chosen.insert_or_assign(a.what, selection(a));
+    });
+}
+
+int PAT_ProcessingStart(void) {
+    return guarded("PAT_ProcessingStart", [] {
+        program_state& p = ready_program();
+        if (p.computing)
+            throw misuse(MPI_ERR_OTHER, "called twice", "the computation has already begun",
+                         "call PAT_ProcessingEnd before");
+        if (p.repeat && p.repeated_on != nullptr) std::exchange(p.repeated_on, nullptr)->expect(*p.repeated);
+        p.computing = true;
+        for (program_state::known& k : p.communicators) {
+            k.ours.processing_start();
+            k.computing = true;
+        }
+    });
+}
+
+int PAT_Edge(double fraction) {
+    return guarded("PAT_Edge", [&] {
+        program_state& p = ready_program();
+        if (!p.computing)
+            throw misuse(MPI_ERR_OTHER, "no computation", "PAT_ProcessingStart was not called", "call it first");
+        communicator& ours = p.last_used != nullptr ? *p.last_used : prepared(p, MPI_COMM_WORLD);
+        ours.edge(fraction);
+    });
+}
+
+int PAT_ProcessingEnd(void) {
+    return guarded("PAT_ProcessingEnd", [] {
+        program_state& p = ready_program();
+        if (!p.computing)
+            throw misuse(MPI_ERR_OTHER, "no computation", "PAT_ProcessingStart was not called", "call it first");
+        p.computing = false;
+        p.first_after = true;
+        for (program_state::known& k : p.communicators)
+            if (std::exchange(k.computing, false)) k.ours.processing_end();
+    });
+}
+
+int PAT_Repeat(int yes) {
+    return guarded("PAT_Repeat", [&] {
+        program_state& p = ready_program();
+        p.repeat = yes != 0;
+        p.repeated_on = nullptr;
+    });
+}
+
+int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    return collect(
+        __builtin_return_address(0), "PAT_Scatter", comm,
+        {collective::scatter, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
+}
+
+int PAT_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+               MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    return collect(
+        __builtin_return_address(0), "PAT_Gather", comm,
+        {collective::gather, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
+}
+
+int PAT_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
+               MPI_Comm comm) {
+    return collect(__builtin_return_address(0), "PAT_Reduce", comm,
+                   {collective::reduce, sendbuf, count, {}, datatype, recvbuf, count, {}, datatype, op, root});
+}
+
+int PAT_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    return collect(__builtin_return_address(0), "PAT_Bcast", comm,
+                   {collective::bcast, buffer, count, {}, datatype, buffer, count, {}, datatype, MPI_OP_NULL, root});
+}
+
+int PAT_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
+                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    return collect(
+        __builtin_return_address(0), "PAT_Scatterv", comm,
+        {collective::scatterv, sendbuf, 0, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root},
+        sendcounts, displs);
+}
+
+int PAT_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    return collect(__builtin_return_address(0), "PAT_Gatherv", comm,
+                   {collective::gatherv, sendbuf, sendcount, {}, sendtype, recvbuf, 0, {}, recvtype, MPI_OP_NULL, root},
+                   recvcounts, displs);
+}

@@ -1,0 +1,59 @@
+#include "preload/gather_bytes.hpp"
+
+#include "mpi/private_communicator.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace rubato::preload {
+namespace {
+
+using mpi::check;
+
+constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr int tag = 0;
+
+void send_bytes(MPI_Comm comm, std::span<const std::byte> bytes) {
+    const std::uint64_t size = bytes.size();
+    check(PMPI_Send(&size, 1, MPI_UINT64_T, 0, tag, comm), "MPI_Send");
+    for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece, bytes.size())))
+        check(PMPI_Send(bytes.data(), static_cast<int>(std::min(piece, bytes.size())), MPI_BYTE, 0, tag, comm),
+              "MPI_Send");
+}
+
+std::vector<std::byte> receive_bytes(MPI_Comm comm, int from, std::vector<std::byte>& buffer) {
+    std::uint64_t left = 0;
+    check(PMPI_Recv(&left, 1, MPI_UINT64_T, from, tag, comm, MPI_STATUS_IGNORE), "MPI_Recv");
+    std::vector<std::byte> all;
+    bool has_room = true;
+    try {
+        all.reserve(left);
+    } catch (const std::bad_alloc&) {
+        has_room = false;  // the sender must get rid of it all the same
+    }
+    while (left > 0) {
+        const std::size_t now = std::min<std::uint64_t>(piece, left);
+        check(PMPI_Recv(buffer.data(), static_cast<int>(now), MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE),
+              "MPI_Recv");
+        if (has_room) all.insert(all.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(now));
+        left -= now;
+    }
+    return all;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> mine) {
+    if (mpi::rank_in(comm) != 0) {
+        send_bytes(comm, mine);
+        return {};
+    }
+    const int ranks = mpi::size_of(comm);
+    std::vector<std::byte> buffer(piece);
+    std::vector<std::vector<std::byte>> all;
+    all.emplace_back(mine.begin(), mine.end());
+    for (int from = 1; from < ranks; ++from) all.push_back(receive_bytes(comm, from, buffer));
+    return all;
+}
+
+}  // namespace rubato::preload

@@ -1,0 +1,615 @@
+// Directors in a simulated world: one per rank, all of which must decide alike; what they cost, what they win, and that
+// they give up in time. Times are simulated.
+#include "direct/director.hpp"
+
+#include "core/splitmix.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+
+namespace rubato {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What all ranks have on their boards.
+struct wall {
+    struct entry {
+        std::map<int, std::vector<std::int64_t>> said{};
+        int from = -1;  // of one rank for all
+    };
+    int ranks;
+    std::deque<entry> entries{};
+    int synchronised = 0;
+};
+
+class paper_board final : public board {
+public:
+    paper_board(wall& w, int me, time_ns& clock) : wall_(w), me_(me), clock_(clock) {}
+
+    std::uint64_t gather(std::span<const std::int64_t> mine) override { return put(-1, mine); }
+    std::uint64_t tell(rank from, std::span<const std::int64_t> numbers) override { return put(from.value, numbers); }
+    std::vector<std::int64_t> take(std::uint64_t ticket) override {
+        wall::entry& e = wall_.entries[ticket];
+        if (e.from >= 0) {
+            EXPECT_TRUE(e.said.contains(e.from)) << "nobody has said it yet";
+            return e.said[e.from];
+        }
+        EXPECT_EQ(std::ssize(e.said), wall_.ranks) << "somebody is asked before it was there";
+        std::vector<std::int64_t> all;
+        for (const auto& [r, numbers] : e.said) all.insert(all.end(), numbers.begin(), numbers.end());
+        return all;
+    }
+    void synchronise() override {
+        if (me_ == 0) ++wall_.synchronised;
+    }
+    const model& network() override { return network_; }
+    time_ns now() override { return clock_; }
+
+private:
+    std::uint64_t put(int from, std::span<const std::int64_t> numbers) {
+        clock_ += 5us;
+        if (next_ == wall_.entries.size()) wall_.entries.push_back({{}, from});
+        EXPECT_EQ(wall_.entries[next_].from, from) << "ranks exchange different things";
+        wall_.entries[next_].said[me_].assign(numbers.begin(), numbers.end());
+        return next_++;
+    }
+
+    wall& wall_;
+    int me_;
+    time_ns& clock_;
+    std::uint64_t next_ = 0;
+    model network_{};
+};
+
+using arrivals = std::vector<time_ns>;
+
+/// A plan of the simulated world: what is promised for given arrivals, and how long it takes.
+struct plan_tale {
+    std::string_view id;
+    std::function<time_ns(const arrivals& predicted)> promised;
+    std::function<time_ns(std::uint64_t call, const arrivals& planned_by, const arrivals& real)> tail;
+    time_ns drag{};  ///< how much longer all compute after it
+};
+
+/// A program: compute, call, again.
+struct program {
+    int ranks = 5;
+    std::uint64_t calls = 400;
+    std::function<time_ns(std::uint64_t call, int r)> compute;
+    std::function<time_ns(std::uint64_t call, const arrivals& real)> native_tail;
+    std::vector<plan_tale> plans{};
+    std::function<directed_call(std::uint64_t call)> what = [](std::uint64_t) {
+        return directed_call{collective::reduce, rank(0), 512 << 10};
+    };
+    time_ns choosing = 20ms;
+    bool waits = true;  ///< all leave when the last does; else all but rank 0 go on at once
+};
+
+struct outcome {
+    time_ns total{};
+    std::vector<std::string> used{};  // "" for native
+    std::vector<directive> directives{};
+    std::vector<std::string> explained{};
+    time_ns chosen{};  ///< time spent on choosing
+    int synchronised = 0;
+
+    auto native_calls(std::size_t from) const {
+        return std::count(used.begin() + static_cast<std::ptrdiff_t>(from), used.end(), "");
+    }
+    std::size_t decisions(std::string_view which) const {
+        const std::string text = fmt::format(R"("decision":"{}")", which);
+        return static_cast<std::size_t>(
+            std::ranges::count_if(explained, [&](const std::string& e) { return e.find(text) != std::string::npos; }));
+    }
+};
+
+const plan_tale& tale_of(const program& p, const algorithm& a) {
+    return *std::ranges::find(p.plans, a.id, &plan_tale::id);
+}
+
+void go_on(const program& p, std::vector<time_ns>& clocks, time_ns tail) {
+    const time_ns last = std::ranges::max(clocks);
+    for (std::size_t r = 0; r < clocks.size(); ++r) clocks[r] = p.waits || r == 0 ? last + tail : clocks[r] + 5ms;
+}
+
+time_ns natively(const program& p) {
+    std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks));
+    for (std::uint64_t call = 1; call <= p.calls; ++call) {
+        for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
+        go_on(p, clocks, p.native_tail(call, clocks));
+    }
+    return std::ranges::max(clocks);
+}
+
+class directors {
+public:
+    directors(int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
+              std::deque<effort>* processes = nullptr)
+        : wall_{ranks}, explained_(static_cast<std::size_t>(ranks)) {
+        for (int r = 0; r < ranks; ++r) {
+            const auto i = static_cast<std::size_t>(r);
+            boards_.emplace_back(wall_, r, clocks[i]);
+            director::settings s;
+            s.me = rank(r);
+            s.ranks = ranks;
+            s.choose = choose(r);
+            if (processes != nullptr) s.process = &(*processes)[i];
+            all_.push_back(std::make_unique<director>(
+                s, boards_.back(), [this, i](std::string_view e) { explained_[i].emplace_back(e); }));
+        }
+    }
+    director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
+    const std::vector<std::vector<std::string>>& explained() const { return explained_; }
+    int synchronised() const { return wall_.synchronised; }
+
+private:
+    wall wall_;
+    std::deque<paper_board> boards_{};
+    std::vector<std::vector<std::string>> explained_;
+    std::vector<std::unique_ptr<director>> all_{};
+};
+
+bool alike(const directive& a, const directive& b) {
+    return a.use == b.use && a.segments == b.segments && a.round_time == b.round_time && a.arrivals == b.arrivals;
+}
+
+/// Where the processes do more than this, they begin at the same time.
+outcome directed(const program& p, std::deque<effort>* processes = nullptr, time_ns begin = {}) {
+    outcome o;
+    std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks), begin);
+    directors all(
+        p.ranks, clocks,
+        [&](int r) {
+            return [&, r](const problem& q, std::int64_t) {
+                clocks[static_cast<std::size_t>(r)] += p.choosing;
+                o.chosen += p.choosing;
+                std::vector<candidate> found;
+                for (const plan_tale& t : p.plans) {
+                    candidate c;
+                    c.use = &find_algorithm(t.id);
+                    c.segment = 16 << 10;
+                    c.end = std::ranges::max(q.arrivals) + t.promised(q.arrivals);
+                    found.push_back(c);
+                }
+                std::ranges::stable_sort(found, {}, &candidate::end);
+                return found;
+            };
+        },
+        processes);
+    for (std::uint64_t call = 1; call <= p.calls; ++call) {
+        const directed_call c = p.what(call);
+        for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
+        const arrivals real = clocks;
+        directive how;
+        for (int r = 0; r < p.ranks; ++r) {
+            const directive& d = all[r].arrive(c, clocks[static_cast<std::size_t>(r)]);
+            if (r == 0) how = d;
+            EXPECT_TRUE(alike(how, d)) << "call " << call << ", rank " << r;
+        }
+        const plan_tale* plan = how.use != nullptr ? &tale_of(p, *how.use) : nullptr;
+        go_on(p, clocks, plan != nullptr ? plan->tail(call, how.arrivals, real) : p.native_tail(call, real));
+        for (int r = 0; r < p.ranks; ++r) {
+            time_ns& clock = clocks[static_cast<std::size_t>(r)];
+            all[r].leave(clock);
+            if (plan != nullptr) clock += plan->drag;
+        }
+        o.used.emplace_back(how.use == nullptr ? "" : how.use->id);
+        o.directives.push_back(how);
+    }
+    for (const std::vector<std::string>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
+    o.explained = all.explained().front();
+    o.total = std::ranges::max(clocks);
+    o.synchronised = all.synchronised();
+    return o;
+}
+
+/// A number from 0 to 1 that is always the same.
+double chance(std::uint64_t seed, std::uint64_t call, std::uint64_t r) {
+    splitmix g(seed * 1000003 + call * 1009 + r);
+    return static_cast<double>(g.next() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+}
+
+time_ns times(time_ns t, double f) { return time_ns(static_cast<time_ns::rep>(static_cast<double>(t.count()) * f)); }
+
+std::size_t last_of(const arrivals& a) { return static_cast<std::size_t>(std::ranges::max_element(a) - a.begin()); }
+
+/// One rank comes late; an arrival-aware plan is good if it knows which, and mediocre else.
+program late_rank(int who, double jitter = 0.02, std::uint64_t seed = 1) {
+    program p;
+    p.compute = [=](std::uint64_t call, int r) {
+        const time_ns mean = r == who ? 150ms : 100ms;
+        return times(mean, 1 + jitter * (chance(seed, call, static_cast<std::uint64_t>(r)) - 0.5));
+    };
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(40ms); };
+    p.plans = {{"reduce/clairvoyant", [](const arrivals&) { return time_ns(10ms); },
+                [](std::uint64_t, const arrivals& by, const arrivals& real) {
+                    return time_ns(!by.empty() && last_of(by) == last_of(real) ? 10ms : 30ms);
+                }}};
+    return p;
+}
+
+/// The promise, and what may be lost before: three challenges of nine calls that are at most twice as slow or are ended
+/// after five calls, and two choices.
+time_ns allowed(const program& p, time_ns worst_tail) {
+    return times(natively(p), 1.02) + 3 * std::max<time_ns>(9 * 40ms, 5 * worst_tail) + 300ms;
+}
+
+TEST(director, wins_back_the_tail_of_a_late_rank) {
+    const program p = late_rank(3);
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_EQ(o.used.back(), "reduce/clairvoyant");
+    EXPECT_EQ(last_of(o.directives.back().arrivals), 3U);
+    EXPECT_EQ(o.directives.back().segments, 32U);
+    EXPECT_EQ(o.decisions("tried"), 1U);
+    EXPECT_EQ(o.decisions("kept"), 1U);
+    EXPECT_LT(o.total, natively(p) - 27ms * 400);
+    EXPECT_GT(o.synchronised, 2);
+    EXPECT_LT(o.synchronised, 8);
+    EXPECT_NE(o.explained.front().find(R"("pattern":{"first":)"), std::string::npos);
+}
+
+TEST(director, finds_that_the_native_default_is_a_bad_choice) {
+    program p = late_rank(-1);
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(352ms); };
+    p.plans = {{"reduce/chain", [](const arrivals&) { return time_ns(100ms); },
+                [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(107ms); }}};
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_LT(o.total, times(natively(p), 0.5));
+}
+
+TEST(director, leaves_alone_what_promises_nothing) {
+    program p = late_rank(2);
+    p.plans.front().promised = [](const arrivals&) { return time_ns(37ms); };
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(0), 400);
+    EXPECT_EQ(o.decisions("left"), 1U);
+    EXPECT_LT(o.total, times(natively(p), 1.002));
+
+    // And what takes no time to speak of.
+    program q = late_rank(2);
+    q.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(1ms); };
+    q.plans.front().promised = [](const arrivals&) { return time_ns(100us); };
+    EXPECT_EQ(directed(q).native_calls(0), 400);
+    EXPECT_EQ(directed(q).chosen, 0ms);
+}
+
+TEST(director, withdraws_what_breaks_its_promise) {
+    for (const time_ns real : {38ms, 42ms, 70ms, 400ms}) {
+        for (const std::uint64_t calls : {200U, 2000U}) {
+            program p = late_rank(1);
+            p.calls = calls;
+            p.plans.clear();
+            for (const std::string_view id : {"reduce/clairvoyant", "reduce/chain", "reduce/binary", "reduce/ring"})
+                p.plans.push_back({id, [](const arrivals&) { return time_ns(10ms); },
+                                   [real](std::uint64_t, const arrivals&, const arrivals&) { return real; }});
+            const outcome o = directed(p);
+            EXPECT_EQ(o.decisions("kept"), 0U);
+            EXPECT_GE(o.decisions("withdrawn"), 1U);
+            // Where predictions are far off, the next are not believed either.
+            EXPECT_LE(o.decisions("withdrawn"), real >= 400ms ? 2U : 10U);
+            EXPECT_LE(o.total, allowed(p, real)) << format_time(real) << ", " << calls << " calls";
+        }
+    }
+}
+
+TEST(director, takes_the_next_where_the_best_one_fails) {
+    program p = late_rank(1);
+    p.plans = {{"reduce/clairvoyant", [](const arrivals&) { return time_ns(10ms); },
+                [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(90ms); }},
+               {"reduce/chain", [](const arrivals&) { return time_ns(12ms); },
+                [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(15ms); }}};
+    const outcome o = directed(p);
+    EXPECT_EQ(o.used.back(), "reduce/chain");
+    EXPECT_LT(o.total, natively(p));
+}
+
+TEST(director, tries_the_next_where_the_best_one_disappoints) {
+    program p = late_rank(1);
+    const auto plan = [](std::string_view id, time_ns promised, time_ns real) {
+        return plan_tale{id, [=](const arrivals&) { return promised; },
+                         [=](std::uint64_t, const arrivals&, const arrivals&) { return real; }};
+    };
+    p.plans = {plan("reduce/clairvoyant", 10ms, 13ms), plan("reduce/chain", 11ms, 13ms),
+               plan("reduce/two_tree", 11ms, 11ms)};
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_EQ(o.used.back(), "reduce/two_tree");
+    EXPECT_EQ(o.decisions("tried"), 3U);
+
+    // But one that keeps its promise stays.
+    p.plans.front() = plan("reduce/clairvoyant", 10ms, 11ms);
+    EXPECT_EQ(directed(p).decisions("tried"), 1U);
+}
+
+/// One communicator after the other, each with its directors.
+TEST(director, counts_what_was_spent_on_other_communicators) {
+    program p = late_rank(1);
+    p.calls = 120;
+    p.plans.clear();
+    for (const std::string_view id : {"reduce/clairvoyant", "reduce/chain", "reduce/binary"})
+        p.plans.push_back({id, [](const arrivals&) { return time_ns(10ms); },
+                           [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(75ms); }});
+    std::deque<effort> processes(static_cast<std::size_t>(p.ranks));
+    time_ns now{};
+    constexpr int communicators = 60;
+    for (int i = 0; i < communicators; ++i) now = directed(p, &processes, now).total;
+    const time_ns native = communicators * natively(p);
+    EXPECT_GT(processes.front().free_duels, 3);
+    EXPECT_LE(now, times(native, 1.02) + 24 * 9 * 35ms);
+    EXPECT_GT(directed(p).total - natively(p), (now - native) / communicators);
+}
+
+/// Good as long as it is watched.
+TEST(director, finds_out_who_becomes_slow_once_kept) {
+    for (const int good : {9, 30, 100}) {
+        program p = late_rank(1);
+        p.calls = 3000;
+        auto made = std::make_shared<int>(0);
+        auto last = std::make_shared<std::uint64_t>(0);
+        p.plans.front().tail = [=](std::uint64_t call, const arrivals&, const arrivals&) {
+            *made = call == *last + 1 ? *made + 1 : 1;
+            *last = call;
+            return time_ns(*made <= good ? 10ms : 60ms);
+        };
+        const outcome o = directed(p);
+        EXPECT_GE(o.decisions("withdrawn"), 1U);
+        EXPECT_LE(o.total, times(natively(p), 1.02) + 3 * 60 * 20ms) << good;
+    }
+}
+
+TEST(director, follows_a_straggler_that_changes) {
+    program p = late_rank(3);
+    const auto before = p.compute;
+    const auto after = late_rank(1).compute;
+    p.compute = [=](std::uint64_t call, int r) { return call <= 200 ? before(call, r) : after(call, r); };
+    const outcome o = directed(p);
+    EXPECT_EQ(last_of(o.directives[199].arrivals), 3U);
+    EXPECT_EQ(last_of(o.directives.back().arrivals), 1U);
+    EXPECT_EQ(o.used.back(), "reduce/clairvoyant");
+    EXPECT_LT(o.total, natively(p) - 22ms * 400);
+}
+
+TEST(director, goes_back_when_the_native_collective_becomes_better) {
+    program p = late_rank(3);
+    p.calls = 1000;
+    p.native_tail = [](std::uint64_t call, const arrivals&) { return time_ns(call <= 300 ? 40ms : 5ms); };
+    p.plans.front().tail = [](std::uint64_t call, const arrivals&, const arrivals&) {
+        return time_ns(call <= 300 ? 10ms : 45ms);
+    };
+    const outcome o = directed(p);
+    EXPECT_EQ(o.used[299], "reduce/clairvoyant");
+    EXPECT_EQ(o.used.back(), "");
+    EXPECT_LE(o.total, times(natively(p), 1.02));
+}
+
+/// A gain that is too small to be sure of is asked about again, as that costs little.
+TEST(director, checks_small_gains_again) {
+    program p = late_rank(3);
+    p.calls = 2000;
+    p.plans.front().promised = [](const arrivals&) { return time_ns(20ms); };
+    p.plans.front().tail = [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(36ms); };
+    // Natively as slow only at first.
+    p.native_tail = [](std::uint64_t call, const arrivals&) { return time_ns(call < 100 ? 40ms : 30ms); };
+    const outcome o = directed(p);
+    EXPECT_EQ(o.used[50], "reduce/clairvoyant");
+    EXPECT_EQ(o.used.back(), "");
+    EXPECT_LE(o.total, times(natively(p), 1.02));
+}
+
+TEST(director, keeps_its_promise_whatever_happens) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const double jitter = 0.4 * chance(seed, 0, 1);
+        program p = late_rank(static_cast<int>(seed % 7) - 1, jitter, seed);
+        p.calls = 300 + seed * 20;
+        const double wobble = chance(seed, 0, 2);
+        p.native_tail = [=](std::uint64_t call, const arrivals&) {
+            return times(40ms, 1 + wobble * (chance(seed, call, 77) - 0.5));
+        };
+        p.plans.clear();
+        std::uint64_t n = 0;
+        for (const std::string_view id : {"reduce/clairvoyant", "reduce/chain", "reduce/binary"}) {
+            ++n;
+            const time_ns promised = times(40ms, 0.9 * chance(seed, n, 3));
+            const time_ns real = times(80ms, chance(seed, n, 4));
+            const bool drifts = chance(seed, n, 5) < 0.3;
+            p.plans.push_back({id, [=](const arrivals&) { return promised; },
+                               [=](std::uint64_t call, const arrivals&, const arrivals&) {
+                                   const double drift = drifts ? static_cast<double>(call) / 500. : 1;
+                                   return times(real, drift * (1 + wobble * (chance(seed, call, 80 + n) - 0.5)));
+                               }});
+        }
+        const outcome o = directed(p);
+        EXPECT_LE(o.total, allowed(p, 160ms)) << "seed " << seed << ", natively " << format_time(natively(p));
+    }
+}
+
+/// Where ranks do not wait for each other a shorter tail may be worth nothing, and only the pace tells.
+TEST(director, looks_at_the_pace_where_ranks_run_ahead) {
+    program p;
+    p.waits = false;
+    p.compute = [](std::uint64_t, int r) { return time_ns(r == 4 ? 60ms : 10ms); };
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(40ms); };
+    p.plans = {{"reduce/chain", [](const arrivals&) { return time_ns(5ms); },
+                [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(6ms); }}};
+    const outcome o = directed(p);
+    EXPECT_GE(o.decisions("tried"), 1U);
+    EXPECT_EQ(o.decisions("kept"), 0U);
+    EXPECT_LE(o.total, times(natively(p), 1.02) + 1s);
+
+    // The others are far ahead of a root that has too much to do; then it has less.
+    program q = p;
+    q.compute = [](std::uint64_t, int r) { return time_ns(r == 0 ? 20ms : 10ms); };
+    q.plans.front().tail = [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(20ms); };
+    EXPECT_EQ(directed(q).used.back(), "reduce/chain");
+    EXPECT_LE(directed(q).total, times(natively(q), 0.75));
+}
+
+TEST(director, compares_like_with_like_where_calls_alternate) {
+    program p = late_rank(2);
+    p.what = [](std::uint64_t call) {
+        return directed_call{collective::reduce, rank(0), call % 2 == 0 ? 300 << 10 : 500 << 10};
+    };
+    const auto compute = p.compute;
+    p.compute = [=](std::uint64_t call, int r) { return compute(call, r) * (call % 2 == 0 ? 1 : 3); };
+    p.native_tail = [](std::uint64_t call, const arrivals&) { return time_ns(call % 2 == 0 ? 30ms : 50ms); };
+    p.plans.front().tail = [](std::uint64_t call, const arrivals&, const arrivals&) {
+        return time_ns(call % 2 == 0 ? 18ms : 30ms);
+    };
+    const outcome o = directed(p);
+    EXPECT_EQ(o.decisions("withdrawn"), 0U);
+    EXPECT_EQ(o.used.back(), "reduce/clairvoyant");
+}
+
+TEST(director, compares_like_with_like_where_sizes_change) {
+    program p = late_rank(2);
+    p.what = [](std::uint64_t call) {
+        return directed_call{collective::reduce, rank(0), call <= 7 ? 300 << 10 : 500 << 10};
+    };
+    p.native_tail = [](std::uint64_t call, const arrivals&) { return time_ns(call <= 7 ? 30ms : 50ms); };
+    p.plans.front().tail = [](std::uint64_t call, const arrivals&, const arrivals&) {
+        return time_ns(call <= 7 ? 18ms : 30ms);
+    };
+    EXPECT_GE(directed(p).decisions("kept"), 1U);
+    EXPECT_EQ(directed(p).decisions("withdrawn"), 0U);
+}
+
+/// A collective that ends sooner but keeps ranks from their work is none the better.
+TEST(director, minds_what_a_plan_costs_elsewhere) {
+    program p = late_rank(2);
+    p.plans.front().drag = 60ms;
+    const outcome o = directed(p);
+    EXPECT_EQ(o.decisions("kept"), 0U);
+    EXPECT_GE(o.decisions("withdrawn"), 1U);
+    EXPECT_LE(o.total, allowed(p, 100ms));
+}
+
+/// For other latecomers another plan may be better, even if the old one is still good.
+TEST(director, chooses_again_when_others_come_late) {
+    program p = late_rank(3);
+    const auto before = p.compute;
+    const auto after = late_rank(1).compute;
+    p.compute = [=](std::uint64_t call, int r) { return call <= 150 ? before(call, r) : after(call, r); };
+    const auto good_for = [](std::string_view id, std::size_t late, time_ns otherwise) {
+        return plan_tale{id, [=](const arrivals& a) { return last_of(a) == late ? time_ns(10ms) : otherwise; },
+                         [=](std::uint64_t, const arrivals&, const arrivals& real) {
+                             return last_of(real) == late ? time_ns(10ms) : otherwise;
+                         }};
+    };
+    p.plans = {good_for("reduce/chain", 3, 18ms), good_for("reduce/binary", 1, 30ms)};
+    const outcome o = directed(p);
+    EXPECT_EQ(o.used[149], "reduce/chain");
+    EXPECT_EQ(o.used.back(), "reduce/binary");
+    EXPECT_LT(o.total, natively(p) - 24ms * 400);
+}
+
+TEST(director, spends_little_on_choosing) {
+    program p = late_rank(2);
+    p.ranks = 20;
+    p.calls = 3000;
+    p.choosing = 100ms;
+    p.compute = [](std::uint64_t, int) { return time_ns(200us); };
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(800us); };
+    p.what = [](std::uint64_t call) {
+        return directed_call{collective::reduce, rank(static_cast<std::int32_t>(call % 20)), 64 << 10};
+    };
+    p.plans.front().promised = [](const arrivals&) { return time_ns(790us); };
+    const outcome o = directed(p);
+    EXPECT_GT(o.chosen, 0ms);
+    EXPECT_LE(o.chosen, 300ms + natively(p) / 100);
+    EXPECT_LE(o.total, times(natively(p), 1.02) + 400ms);
+}
+
+/// The first to come chooses: it would wait anyway.
+TEST(director, lets_choose_who_has_time) {
+    program p = late_rank(2, 0);
+    p.ranks = 4;
+    const auto compute = p.compute;
+    p.compute = [=](std::uint64_t call, int r) { return compute(call, r) - (r == 1 ? 40ms : 0ms); };
+    p.choosing = 80ms;
+    p.plans.front().promised = [](const arrivals&) { return time_ns(39ms); };
+    EXPECT_LT(directed(p).total, natively(p) + 20ms);
+}
+
+/// Ranks that are at different calls, and see each other's numbers as late as may be, decide alike.
+TEST(director, decides_alike_whoever_is_ahead) {
+    constexpr int ranks = 5;
+    constexpr std::size_t calls = 500;
+    std::size_t tried = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        std::vector<time_ns> clocks(ranks);
+        directors all(ranks, clocks, [&](int) {
+            return [&](const problem& q, std::int64_t bytes) {
+                std::vector<candidate> found;
+                for (const algorithm& a : algorithms()) {
+                    if (a.what != q.what || found.size() == 5) continue;
+                    candidate c;
+                    c.use = &a;
+                    c.end = std::ranges::max(q.arrivals) + times(1ms, chance(seed, found.size(), 9));
+                    c.segment = bytes / 7;
+                    found.push_back(c);
+                }
+                return found;
+            };
+        });
+        const std::array kinds{directed_call{collective::reduce, rank(0), 100000},
+                               directed_call{collective::bcast, rank(1), 70000},
+                               directed_call{collective::allreduce, rank(0), 1 << 20}};
+        std::vector<std::vector<directive>> said(calls);
+        std::vector<std::size_t> at(ranks);
+        splitmix g(seed);
+        while (std::ranges::min(at) < calls) {
+            const auto r = static_cast<std::size_t>(g.below(ranks));
+            // A rank that is two calls ahead of another would wait.
+            if (at[r] == calls || at[r] >= std::ranges::min(at) + 2) continue;
+            clocks[r] += times(2ms, chance(seed, g.next(), r));
+            const directed_call& c = kinds[chance(seed, at[r], 1) < 0.6 ? 0 : chance(seed, at[r], 2) < 0.5 ? 1 : 2];
+            said[at[r]++].push_back(all[static_cast<int>(r)].arrive(c, clocks[r]));
+            clocks[r] += times(4ms, chance(seed, g.next(), r));
+            all[static_cast<int>(r)].leave(clocks[r]);
+        }
+        for (std::size_t i = 0; i < calls; ++i)
+            for (const directive& d : said[i]) EXPECT_TRUE(alike(d, said[i].front())) << "call " << i;
+        for (const std::vector<std::string>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
+        tried += all.explained().front().size();
+    }
+    EXPECT_GT(tried, 40U);
+}
+
+TEST(director, forces_an_algorithm_and_tells_it_who_comes_late) {
+    std::vector<time_ns> clocks(3);
+    wall w{3};
+    std::deque<paper_board> boards;
+    std::vector<std::unique_ptr<director>> all;
+    for (int r = 0; r < 3; ++r) {
+        director::settings s;
+        s.me = rank(r);
+        s.ranks = 3;
+        s.force = &find_algorithm("reduce/clairvoyant");
+        boards.emplace_back(w, r, clocks[static_cast<std::size_t>(r)]);
+        all.push_back(std::make_unique<director>(s, boards.back(), nullptr));
+    }
+    directive last;
+    for (int call = 0; call < 20; ++call)
+        for (std::size_t r = 0; r < 3; ++r) {
+            clocks[r] += r == 1 ? 20ms : 5ms;
+            last = all[r]->arrive({collective::reduce, rank(0), 100000}, clocks[r]);
+            EXPECT_EQ(last.use->id, "reduce/clairvoyant");
+            clocks[r] = 30ms * (call + 1);
+            all[r]->leave(clocks[r]);
+        }
+    EXPECT_EQ(last.segments, 7U);
+    ASSERT_EQ(last.arrivals.size(), 3U);
+    EXPECT_EQ(last_of(last.arrivals), 1U);
+    EXPECT_GT(last.round_time, 0ns);
+}
+
+}  // namespace
+}  // namespace rubato

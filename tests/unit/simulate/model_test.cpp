@@ -1,0 +1,147 @@
+#include "rubato/model.hpp"
+
+#include "support/error_text.hpp"
+#include "support/temporary_file.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rubato {
+namespace {
+
+std::string refusal(std::string_view text) {
+    return error_text([text] { parse_model(text); });
+}
+
+TEST(model, hockney) {
+    const model m = parse_model("hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns");
+    EXPECT_EQ(m.network, (std::variant<hockney, loggp, loggp5>(hockney{2660, 0.48179, 0.16654})));
+    EXPECT_EQ(m.message_energy, 16.5e-6);
+    EXPECT_EQ(m.byte_energy, 8.1e-9);
+    EXPECT_EQ(m.static_power, 0.5);
+    EXPECT_EQ(m.descriptor, 32);
+}
+
+TEST(model, loggp) {
+    const model m = parse_model("loggp:G=0.6ns,g=1us,o=1.5us,L=2.5us");
+    EXPECT_EQ(std::get<loggp>(m.network), (loggp{2500, 1500, 1000, 0.6}));
+    const model full = parse_model("loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns,combine=0.1ns,rendezvous=64KiB");
+    EXPECT_EQ(std::get<loggp>(full.network), (loggp{2500, 1500, 1000, 0.6, 0.1, 65536}));
+}
+
+TEST(model, loggp5_with_energy) {
+    const model m = parse_model("loggp5:L=1,o=2,G=3,e=2mJ,E=3pJ,static=250mW,descriptor=1KiB");
+    EXPECT_EQ(std::get<loggp5>(m.network), (loggp5{1, 2, 3}));
+    EXPECT_EQ(m.message_energy, 2e-3);
+    EXPECT_EQ(m.byte_energy, 3e-12);
+    EXPECT_EQ(m.static_power, 0.25);
+    EXPECT_EQ(m.descriptor, 1024);
+    EXPECT_EQ(parse_model("loggp5:L=1,o=2,G=3,e=16.5uJ,E=8.1nJ,static=0.5W"), parse_model("loggp5:L=1,o=2,G=3"));
+    EXPECT_EQ(parse_model("loggp5:L=1,o=2,G=3,e=2J,E=1,static=2").message_energy, 2);
+}
+
+TEST(model, text_is_read_back_as_the_same_model) {
+    for (const preset& p : presets()) {
+        const model m = parse_model(p.name);
+        EXPECT_EQ(m, parse_model(p.text)) << p.name;
+        EXPECT_EQ(m, parse_model(to_string(m))) << to_string(m);
+        EXPECT_FALSE(p.source.empty()) << p.name;
+    }
+    model odd{loggp{1. / 3, 1e-7, 123456.789, 2. / 3, 0.1 + 0.2, 7}, 1. / 7, 1e-13 / 3, 1. / 9, 5};
+    EXPECT_EQ(odd, parse_model(to_string(odd))) << to_string(odd);
+    odd.message_energy = 0;
+    EXPECT_EQ(odd, parse_model(to_string(odd))) << to_string(odd);
+    EXPECT_EQ(to_string(parse_model("infiniband2008")),
+              "loggp5:L=6000ns,o=4700ns,G=0.73ns,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32");
+}
+
+TEST(model, file) {
+    const temporary_file file("# measured yesterday\n\n  hockney:alpha=1us,beta=2ns,gamma=3ns \r\n");
+    EXPECT_EQ(parse_model("file:" + file.path()), parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"));
+    const temporary_file named("curie\n");
+    EXPECT_EQ(parse_model("file:" + named.path()), parse_model("curie"));
+}
+
+TEST(model, file_of_several) {
+    const temporary_file file("#\nloggp:L=1us,o=1us,g=1us,G=1ns\n# and\ncurie\nopenib\n");
+    EXPECT_EQ(parse_model("file:" + file.path()), parse_model("loggp:L=1us,o=1us,g=1us,G=1ns"));
+    EXPECT_EQ(parse_model("file:" + file.path() + ",loggp"), parse_model("file:" + file.path()));
+    EXPECT_EQ(parse_model("file:" + file.path() + ",hockney"), parse_model("curie"));
+}
+
+TEST(model, file_errors) {
+    EXPECT_EQ(refusal("file:/nonexistent/m"),
+              "cannot read model '/nonexistent/m': No such file or directory; check the name of the file");
+    const temporary_file empty("#\n");
+    EXPECT_EQ(refusal("file:" + empty.path()).find("model '" + empty.path() + "' is empty"), 0U);
+    const temporary_file one("openib\n");
+    EXPECT_EQ(refusal("file:" + one.path() + ",hockney"),
+              "model '" + one.path() + "' has no line 'hockney:...': it holds other kinds of models; use file:" +
+                  one.path() + ", its first");
+    const temporary_file nested("file:other\n");
+    EXPECT_EQ(refusal("file:" + nested.path()).find("line 1 of model '" + nested.path() + "': unknown model 'file'"),
+              0U);
+    const temporary_file second("curie\n#\nloggp:L=1us,o=1us\n");  // a mistake shows wherever it is
+    EXPECT_EQ(refusal("file:" + second.path()).find("line 3 of model '" + second.path() + "': "), 0U);
+}
+
+TEST(model, errors) {
+    const std::string unknown = refusal("hokney:alpha=1");
+    EXPECT_EQ(unknown.find("unknown model 'hokney': rubato knows hockney:..., loggp:..., loggp5:..., curie, "), 0U);
+    EXPECT_NE(unknown.find("file:NAME; use one of them"), std::string::npos);
+    EXPECT_EQ(refusal("").find("unknown model ''"), 0U);
+    EXPECT_EQ(refusal("hockney:alpha=1,beta=2"),
+              "'hockney:alpha=1,beta=2' lacks the parameter 'gamma': it has no default; add gamma=...");
+    EXPECT_EQ(refusal("hockney").find("'hockney' lacks the parameter 'alpha'"), 0U);
+    EXPECT_EQ(
+        refusal("loggp5:L=1,o=1,g=1,G=1"),
+        "unknown parameter 'g' in 'loggp5:L=1,o=1,g=1,G=1': it takes L, o, G, e, E, static, descriptor; correct or "
+        "remove it");
+    EXPECT_EQ(refusal("loggp5:L=1,L=1,o=1,G=1").find("parameter 'L' is given twice"), 0U);
+    EXPECT_EQ(refusal("loggp5:L=1,o,G=1").find("parameter 'o' in 'loggp5:L=1,o,G=1' has no value"), 0U);
+    EXPECT_EQ(refusal("loggp5:L=-1,o=1,G=1").find("'-1' is not a time"), 0U);
+    EXPECT_EQ(
+        refusal("loggp5:L=1,o=1,G=1,e=5ns"),
+        "'5ns' is not a number of joules: expected a number and one of J, mJ, uJ, nJ, pJ; write for example 16.5uJ");
+    EXPECT_EQ(refusal("loggp5:L=1,o=1,G=1,static=5J")
+                  .find("'5J' is not a number of watts: expected a number and one of W, mW"),
+              0U);
+    EXPECT_EQ(refusal("loggp5:L=1,o=1,G=1,descriptor=x").find("'x' is not a size"), 0U);
+    EXPECT_EQ(refusal("loggp:L=1,o=1,g=1,G=1,rendezvous=1s").find("'1s' is not a size"), 0U);
+    EXPECT_EQ(refusal("loggp:L=1,o=1,g=1,G=1,combine=fast").find("'fast' is not a time"), 0U);
+}
+
+TEST(model, segments_follow_the_formula_of_the_paper) {
+    const model curie = parse_model("curie");
+    constexpr std::int64_t KiB = 1024;
+    EXPECT_NEAR(ideal_segments(curie, 128, 128 * KiB), 13.8, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 512 * KiB), 27.7, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 2048 * KiB), 55.4, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 4096 * KiB), 78.3, 0.05);
+    EXPECT_NEAR(ideal_segments(curie, 128, 40960 * KiB), 247.7, 0.05);
+    EXPECT_EQ(optimal_segments(curie, 128, 128 * KiB), 14U);
+    EXPECT_EQ(ideal_segments(curie, 65, 128 * KiB), ideal_segments(curie, 128, 128 * KiB)) << "as deep";
+}
+
+TEST(model, segments_are_one_to_all_bytes) {
+    const model curie = parse_model("curie");
+    EXPECT_EQ(optimal_segments(curie, 1, 1 << 30), 1U);
+    EXPECT_EQ(optimal_segments(curie, 2, 1 << 30), 1U);
+    EXPECT_EQ(optimal_segments(curie, 128, 0), 1U);
+    EXPECT_EQ(optimal_segments(curie, 128, 100), 1U);
+    const model without_latency = parse_model("hockney:alpha=0,beta=1ns,gamma=0");
+    EXPECT_EQ(optimal_segments(without_latency, 8, 77), 77U);
+    EXPECT_EQ(optimal_segments(without_latency, 8, 0), 1U);
+    EXPECT_EQ(optimal_segments(without_latency, 8, std::int64_t{1} << 40), 1U << 12);
+}
+
+TEST(model, a_round_sends_and_combines_a_segment) {
+    EXPECT_EQ(segment_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(1500));
+    EXPECT_EQ(cautious_round_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(2250));
+    EXPECT_EQ(segment_time(parse_model("hockney:alpha=0,beta=0,gamma=0"), 100), time_ns(1));
+    EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=2us,G=1ns,combine=0.5ns")), (hockney{7000, 1, 0.5}));
+    EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=9us,G=1ns")), (hockney{9000, 1, 0}));
+    EXPECT_EQ(linear_costs(parse_model("loggp5:L=5us,o=1us,G=1ns")), (hockney{7000, 1, 0}));
+}
+
+}  // namespace
+}  // namespace rubato
