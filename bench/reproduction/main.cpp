@@ -1,7 +1,7 @@
 // The figures of docs/reproduction.md: what can be computed of the figures and tables of Marendic et al. 2016, Proficz
 // & Ocetkiewicz 2020 and Proficz 2020.
 //
-//   reproduction [--page FILE] [--pictures FOLDER]
+//   reproduction [--full] [--page FILE] [--pictures FOLDER]
 //
 // Everything is computed or simulated, nothing is timed, so it is the same on every machine. With --page it prints
 // only those lines that the page lacks, and fails if there are any.
@@ -15,13 +15,15 @@ int main(int argc, char** argv) {
         "Prints the figures of docs/reproduction.md: nothing is timed, so they are the same on every machine.");
     std::string page;
     std::string pictures;
+    bool full = false;
+    app.add_flag("--full", full, "print the tables that the page leaves out, too");
     app.add_option("--page", page, "print only the lines that this file lacks; fails if there are any");
     app.add_option("--pictures", pictures, "draw the pictures into this folder");
     CLI11_PARSE(app, argc, argv);
     std::string& output = reproduction::output();
     try {
         reproduction::marendic_2016();
-        reproduction::marendic_2016_late(pictures);
+        reproduction::marendic_2016_late(pictures, full);
         reproduction::proficz_ocetkiewicz_2020();
         reproduction::proficz_2020_equations();
         reproduction::proficz_2020_tables();

@@ -19,10 +19,11 @@ constexpr std::array contenders{"clairvoyant", "clairvoyant_plus", "butterfly", 
 constexpr std::size_t drawn = 8;  // the others are far off
 
 /// Rank 127 is late by 0 to 5 times what Clairvoyant takes if nobody is.
-void late_rank(const std::string& pictures) {
+void late_rank(const std::string& pictures, bool full) {
     constexpr int steps = 40;
     constexpr double steps_per_unit = 8;
     constexpr std::array shown{0, 1, 2, 4, 8, 16, 40};
+    constexpr std::string_view shown_size = "4 MiB";
     std::vector<panel> run_times;
     std::vector<panel> absorptions;
     int faster = 0;
@@ -34,7 +35,9 @@ void late_rank(const std::string& pictures) {
         for (int k = 0; k <= steps; ++k) compared.push_back(reference.run(delay(k)));
         std::vector<std::string> head{"algorithm", "N"};
         for (const char* text : {"0", "1/8", "1/4", "1/2", "1", "2", "5", "absorbed, %"}) head.emplace_back(text);
-        print_head(fmt::format("Figs 12 and 13, {}: t = {}", name, format_time(reference.balanced())), head);
+        const bool shown_on_page = full || name == shown_size;
+        if (shown_on_page)
+            print_head(fmt::format("Figs 12 and 13, {}: t = {}", name, format_time(reference.balanced())), head);
         run_times.push_back({name, {}});
         absorptions.push_back({name, {}});
         for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -54,7 +57,7 @@ void late_rank(const std::string& pictures) {
             for (const int k : shown)
                 row.push_back(fmt::format("{:.3f}", relative.points[static_cast<std::size_t>(k)].second));
             row.push_back(fmt::format("{:.1f}", 100 * absorbed.points.back().second));
-            print_row(row);
+            if (shown_on_page) print_row(row);
             if (i >= drawn) continue;
             run_times.back().curves.push_back(std::move(relative));
             absorptions.back().curves.push_back(std::move(absorbed));
@@ -129,8 +132,8 @@ void very_late() {
 
 }  // namespace
 
-void marendic_2016_late(const std::string& pictures) {
-    late_rank(pictures);
+void marendic_2016_late(const std::string& pictures, bool full) {
+    late_rank(pictures, full);
     late_root();
     segments_when_late();
     very_late();

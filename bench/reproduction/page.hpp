@@ -29,7 +29,8 @@ inline double seconds(rubato::time_ns t) { return static_cast<double>(t.count())
 
 // The sections. `pictures`: the folder to draw into, or nothing.
 void marendic_2016();
-void marendic_2016_late(const std::string& pictures);
+/// `full`: also the tables that the page leaves out.
+void marendic_2016_late(const std::string& pictures, bool full);
 void proficz_ocetkiewicz_2020();
 void proficz_2020_equations();
 void proficz_2020_tables();

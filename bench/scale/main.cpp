@@ -1,12 +1,13 @@
 // The figures of docs/scale.md: arrival-aware algorithms beside the classic ones with 2^7 to 2^14 ranks, simulated.
 //
-//   scale [--page FILE] [--most-ranks P]
+//   scale [--full] [--page FILE] [--most-ranks P]
 //
-// Everything is computed or simulated, nothing is timed, so it is the same on every machine. With --page it prints
-// only those lines that the page lacks, and fails if there are any.
+// A summary, and with --full the tables of all collectives, sizes and rank counts. Everything is computed or simulated,
+// nothing is timed, so it is the same on every machine. With --page it prints only those lines that the page lacks, and
+// fails if there are any.
 #include "../page_check.hpp"
 #include "cli/parallel.hpp"
-#include "contest.hpp"
+#include "rivalry.hpp"
 #include "tables.hpp"
 
 #include <CLI/CLI.hpp>
@@ -61,14 +62,17 @@ int main(int argc, char** argv) {
     CLI::App app("Prints the figures of docs/scale.md: nothing is timed, so they are the same on every machine.");
     std::string page;
     std::int32_t most_ranks = rank_counts.back();
+    bool full = false;
+    app.add_flag("--full", full, "print the tables of all collectives, sizes and rank counts, too");
     app.add_option("--page", page, "print only the lines that this file lacks; fails if there are any");
-    app.add_option("--most-ranks", most_ranks, "leave out larger numbers of ranks, and the summary");
+    app.add_option("--most-ranks", most_ranks, "leave out larger numbers of ranks");
     CLI11_PARSE(app, argc, argv);
     std::string output;
     try {
         const std::vector<scale::contested> all = play_all(most_ranks);
-        if (most_ranks >= rank_counts.back()) output += scale::summary(all);
-        output += scale::tables(all);
+        for (const std::int32_t ranks : {rank_counts.front(), rank_counts.back()})
+            if (ranks <= most_ranks) output += scale::summary(all, ranks);
+        if (full) output += scale::tables(all);
         if (!page.empty()) output = missing_in(page, output);
     } catch (const error& e) {
         fmt::print(stderr, "scale: {}\n", e.what());

@@ -122,10 +122,10 @@ std::string spread(std::vector<double> ratios) {
 
 }  // namespace
 
-std::string summary(const std::vector<contested>& all) {
+std::string summary(const std::vector<contested>& all, std::int32_t most_ranks) {
     std::vector<std::string> heads{"collective"};
     heads.insert(heads.end(), patterns.begin(), patterns.end());
-    std::string out = fmt::format("\n## Summary\n\n{}", head(heads));
+    std::string out = fmt::format("\n## Up to {} ranks\n\n{}", most_ranks, head(heads));
     std::vector<const entrants*> collectives;
     for (const contested& c : all)
         if (collectives.empty() || collectives.back() != c.who) collectives.push_back(c.who);
@@ -137,7 +137,7 @@ std::string summary(const std::vector<contested>& all) {
                 std::vector<double> ratios;
                 for (const contested& c : all)
                     for (const auto& of_setting : c.results)
-                        if (const result& r = of_setting[k]; c.who == e && r.*place)
+                        if (const result& r = of_setting[k]; c.who == e && c.ranks <= most_ranks && r.*place)
                             ratios.push_back(ratio_of(*r.classic, *(r.*place)));
                 cells.push_back(spread(std::move(ratios)));
             }

@@ -1,7 +1,7 @@
 // The tables of docs/scale.md.
 #pragma once
 
-#include "contest.hpp"
+#include "rivalry.hpp"
 
 namespace scale {
 
@@ -11,8 +11,9 @@ struct contested {
     std::vector<std::vector<result>> results;
 };
 
-/// A row per collective: how many times as long the best classic one takes after the last arrival, by pattern.
-std::string summary(const std::vector<contested>& all);
+/// A row per collective: how many times as long the best classic one takes after the last arrival, by pattern. Only of
+/// runs with up to `most_ranks` ranks.
+std::string summary(const std::vector<contested>& all, std::int32_t most_ranks);
 /// A table per collective and size.
 std::string tables(const std::vector<contested>& all);
 

@@ -4,8 +4,10 @@
 
 #include "rubato/core.hpp"
 
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -63,8 +65,7 @@ struct problem {
     bool idempotent = false;
     /// Predicted arrivals, one per rank, or empty: all together.
     std::vector<time_ns> arrivals{};
-    /// The host of each rank, counted from 0 in the order of their lowest ranks; empty: each rank has its own. See
-    /// rubato/hosts.hpp.
+    /// The host of each rank, counted from 0 in the order of their lowest ranks; empty: each rank has its own.
     std::vector<std::int32_t> hosts{};
     /// How long sending and combining one segment takes, for algorithms that plan in rounds; 0: not given.
     time_ns round_time{};
@@ -81,5 +82,22 @@ inline constexpr time_ns longest_time{std::int64_t{1} << 60};
 /// hosts out of order, a negative round time). A radix of 1 is for algorithms to refuse: a dissemination has one way,
 /// but a tree that cuts in one piece no end.
 RUBATO_API void check(const problem& p);
+
+/// Hosts by whatever names each rank's, as problem::hosts has them: counted from 0 in the order of their lowest ranks.
+template <class Name>
+std::vector<std::int32_t> numbered_hosts(const std::vector<Name>& host_of) {
+    std::map<Name, std::int32_t> numbers;
+    std::vector<std::int32_t> hosts;
+    hosts.reserve(host_of.size());
+    for (const Name& h : host_of)
+        hosts.push_back(numbers.try_emplace(h, static_cast<std::int32_t>(numbers.size())).first->second);
+    return hosts;
+}
+
+/// "4": that many hosts with neighbouring ranks on each, as equal as can be; "cyclic:4": rank r is on host r mod 4;
+/// "3,1,2": so many neighbouring ranks on each. Nothing: each rank has its own.
+RUBATO_API std::vector<std::int32_t> parse_hosts(std::string_view text, std::int32_t ranks);
+/// Hosts of every kind for that many ranks, as parse_hosts reads them; the first is that each rank has its own.
+RUBATO_API std::vector<std::string> hosts_to_try(std::int32_t ranks);
 
 }  // namespace rubato

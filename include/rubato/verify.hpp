@@ -6,7 +6,8 @@
 // message. What does not deadlock so never deadlocks.
 #pragma once
 
-#include "rubato/algorithm.hpp"
+#include "rubato/problem.hpp"
+#include "rubato/schedule.hpp"
 
 #include <span>
 #include <string>

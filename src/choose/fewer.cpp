@@ -1,7 +1,7 @@
 #include "choose/fewer.hpp"
 
 #include "rubato/arrival.hpp"
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "cli/command.hpp"
 
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
 

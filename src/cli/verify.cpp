@@ -1,11 +1,12 @@
 // rubato verify: are the schedules right?
 #include "rubato/verify.hpp"
+#include "rubato/algorithm.hpp"
 
 #include "cli/command.hpp"
 #include "cli/parallel.hpp"
 #include "cli/schedule_json.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

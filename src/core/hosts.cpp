@@ -1,4 +1,4 @@
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mpi/datatype.hpp"
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 namespace rubato::mpi {
 

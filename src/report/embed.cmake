@@ -1,6 +1,6 @@
 # Writes a C++ file that holds the texts of others: cmake -DOUTPUT=x.cpp "-DINPUTS=a.html;b.js" -P embed.cmake
 # a.html becomes a_html.
-set(text "#include \"embedded.hpp\"\n\nnamespace rubato::report {\n\n")
+set(text "#include \"report/embedded.hpp\"\n\nnamespace rubato::report {\n\n")
 foreach(input IN LISTS INPUTS)
   get_filename_component(name ${input} NAME)
   string(MAKE_C_IDENTIFIER ${name} name)

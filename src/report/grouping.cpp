@@ -1,6 +1,5 @@
 #include "report/analysis.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/hosts.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // what it can before its rank arrives.
 #include "rubato/background.hpp"
 
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 // One thread moves all ranks, by small steps in random order, so that a failure can be repeated by its seed.
 #include "rubato/player.hpp"
 
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
 
 #include <fmt/format.h>

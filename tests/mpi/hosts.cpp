@@ -4,7 +4,7 @@
 //   mpirun -n P hosts [--expect H]
 //
 // Exits with 1 and the first difference if there is one, or if there are not H hosts.
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include "rubato/mpi.hpp"
 #include "support/mpi_experiment.hpp"

@@ -1,3 +1,4 @@
+#include <rubato/algorithm.hpp>
 #include <rubato/verify.hpp>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/cost.hpp"
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 #include "rubato/simulate.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // Scatter and gather that sort ranks by arrival, for every order in which ranks can arrive.
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 

@@ -1,4 +1,5 @@
 // Collectives that are made for late ranks: they end when their files say, and are right whoever is late.
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 

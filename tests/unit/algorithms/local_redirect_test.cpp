@@ -2,9 +2,11 @@
 // left unread, and there are no more messages than its file promises.
 #include "algorithms/dynamic.hpp"
 #include "algorithms/tree.hpp"
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 

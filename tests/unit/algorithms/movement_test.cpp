@@ -1,4 +1,5 @@
 // Every registered algorithm that only moves data, and the barriers.
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 

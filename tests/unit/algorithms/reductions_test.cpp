@@ -1,5 +1,6 @@
 // Every algorithm that combines: proven for many shapes of the problem, and its messages and rounds counted against the
 // formulas of the literature.
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 #include "support/timings.hpp"

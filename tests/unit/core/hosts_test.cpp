@@ -1,6 +1,7 @@
 // Several ranks per host: proven for every order of arrival, with hosts of every kind; and who speaks to other hosts.
-#include "rubato/hosts.hpp"
+#include "rubato/problem.hpp"
 
+#include "rubato/algorithm.hpp"
 #include "rubato/plan_cache.hpp"
 #include "rubato/verify.hpp"
 #include "support/error_text.hpp"

@@ -3,6 +3,7 @@
 #include "observe/part_layout.hpp"
 #include "report/observed.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>

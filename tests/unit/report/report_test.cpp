@@ -3,6 +3,7 @@
 #include "support/error_text.hpp"
 #include "support/temporary_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <iterator>

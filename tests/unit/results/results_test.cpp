@@ -1,5 +1,6 @@
 #include "results/results.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>

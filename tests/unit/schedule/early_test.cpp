@@ -1,4 +1,5 @@
 // Early forms: the same messages, and only what needs the rank's own data waits for the rank.
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
 

@@ -1,8 +1,9 @@
 // Can verify fail? Correct schedules are damaged in every way we can think of. An executor that shares nothing with
 // verify runs them on concrete data in many random orders; whatever it finds wrong, verify must have found too.
+#include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/hosts.hpp"
 #include "rubato/layout.hpp"
+#include "rubato/problem.hpp"
 #include "rubato/verify.hpp"
 
 #include <fmt/format.h>

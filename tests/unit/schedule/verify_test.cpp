@@ -1,4 +1,5 @@
 #include "rubato/verify.hpp"
+#include "rubato/algorithm.hpp"
 
 #include "rubato/builder.hpp"
 

@@ -1,4 +1,4 @@
-#include "contest.hpp"
+#include "rivalry.hpp"
 
 #include "rubato/arrival.hpp"
 #include "rubato/simulate.hpp"
