@@ -13,7 +13,7 @@ namespace rubato {
 #define ROW_DYNAMIC(c, n, needs, uses, summary, source) std::unique_ptr<state_machine> c##_##n(const problem&, rank);
 #define EARLY(c, n, f, source) schedule f(const problem&, rank);
 #define EARLY_TOGETHER(c, n, f, source) std::vector<schedule> f(const problem&, std::span<const rank>);
-#include "table.def"
+#include "algorithms/table.def"
 #undef ROW
 #undef ROW_TOGETHER
 #undef ROW_DYNAMIC

@@ -1,5 +1,5 @@
 #include "algorithms/dynamic.hpp"
-#include "partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 #include "rubato/algorithm.hpp"
 
-#include "builders.hpp"
+#include "algorithms/builders.hpp"
 
 #include <fmt/format.h>
 
@@ -101,7 +101,7 @@ constexpr auto table = with_early_forms(std::array{
     row(#c "/" #n, collective::c, bits(needs), uses, summary, source, nullptr, nullptr, c##_##n),
 #define EARLY(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, early<f>, nullptr),
 #define EARLY_TOGETHER(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, nullptr, early<f>),
-#include "table.def"
+#include "algorithms/table.def"
 #undef ROW
 #undef ROW_TOGETHER
 #undef ROW_DYNAMIC

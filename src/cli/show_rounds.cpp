@@ -1,6 +1,6 @@
 #include "cli/show_rounds.hpp"
 
-#include "baselines.hpp"
+#include "clairvoyant/baselines/baselines.hpp"
 #include "cli/command.hpp"
 #include "cli/heap.hpp"
 

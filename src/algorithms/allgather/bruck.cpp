@@ -5,7 +5,7 @@
 // Rank counts: any; the last round moves what is left. What is sent must be consecutive, so the first half is gathered
 // in scratch where it goes around the end of the output, and so is the last message; the rest is received in its place.
 // Source: Bruck et al. 1997.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // `linear`, but rank 0 does not send them all itself.
 // Rank counts: any.
 // Source: Hoefler & Moor 2014, 3.1.1 and 3.1.3.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,7 @@
 // Cost: P/2 alpha + (P - 1) m beta, m = one chunk.
 // Rank counts: even ones, so that the pairs close the ring.
 // Source: Chen et al. 2005.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: log2 P alpha + (P - 1) m beta, m = one chunk.
 // Rank counts: powers of two.
 // Source: Thakur, Rabenseifner & Gropp 2005; Hoefler & Moor 2014, 3.1.7.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

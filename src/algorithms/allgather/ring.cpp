@@ -3,7 +3,7 @@
 // Cost: (P - 1)(alpha + m beta), m = one chunk. Optimal bandwidth; each rank sends to one neighbour only.
 // Rank counts: any.
 // Source: Thakur, Rabenseifner & Gropp 2005.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -13,8 +13,9 @@
 // early needs as much as before. A rank receives nothing but what its output has room for.
 // Rank counts: any. Without predicted arrivals it is the ring.
 // Source: ours, after Thakur, Rabenseifner & Gropp 2005.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -7,8 +7,10 @@
 // + (P - 1) m beta. Before, as much among the others. So it pays if the last one comes so long after them: P rounds, or
 // two thirds, as a round's time has combining in it, or caution. Where only latency counts that is too much, but there
 // is nothing to gain: the bound is n alpha. Rank counts: any. Source: ours, after Proficz 2020, Fig. 11.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
 
 namespace rubato {
 namespace {

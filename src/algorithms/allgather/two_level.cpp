@@ -8,9 +8,10 @@
 // hosts, and p - 1 messages within a host. With all ranks on one host it is the sorted ring. Rank counts: any, and any
 // number of them on a host. If nothing is known of hosts, each rank has its own. Source: ours; leaders as in Karonis et
 // al. 2000.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
-#include "../hosts.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/host_view.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 #include <tuple>

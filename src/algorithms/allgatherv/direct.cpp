@@ -4,7 +4,7 @@
 // Cost: L + (P - 1)(o + m G), m = one chunk.
 // Rank counts: any.
 // Source: Hoefler & Moor 2014, 3.1.6.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

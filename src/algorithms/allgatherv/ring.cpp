@@ -3,7 +3,7 @@
 // Cost: P - 1 steps, each as long as the largest chunk under way.
 // Rank counts: any.
 // Source: Thakur, Rabenseifner & Gropp 2005.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

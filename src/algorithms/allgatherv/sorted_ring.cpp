@@ -2,7 +2,7 @@
 //
 // Cost: as the allgather's, m the largest chunk: P - 1 steps as long as that. Rank counts: any. Source: ours, after
 // Thakur, Rabenseifner & Gropp 2005.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

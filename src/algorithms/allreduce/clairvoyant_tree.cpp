@@ -11,10 +11,11 @@
 //
 // Rank counts: any. All ranks get the same bits: every segment is combined once.
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.
-#include "../arrival_order.hpp"
-#include "../two_tree.hpp"
+#include "algorithms/allreduce/together.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/tree.hpp"
+#include "algorithms/pattern/two_tree.hpp"
 #include "clairvoyant/rounds.hpp"
-#include "together.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,7 +6,7 @@
 // operands of rank r begin after r, so the operator must commute. For the same reason ranks combine in different
 // orders: their floating-point results may differ in the last bits, which programs that branch on them do not survive.
 // Source: Hoefler 2008, II.3.1 and III.5.
-#include "dissemination.hpp"
+#include "algorithms/allreduce/dissemination.hpp"
 
 namespace rubato {
 

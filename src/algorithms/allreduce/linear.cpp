@@ -4,7 +4,7 @@
 // limit it is the quickest for small vectors.
 // Rank counts: any; the order of operands is kept.
 // Source: Hoefler & Moor 2014, 3.1.1 (flat tree).
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 

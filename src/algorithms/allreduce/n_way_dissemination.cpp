@@ -6,8 +6,8 @@
 // Peers P or more away would bring nothing new and are left out. The operator must commute, as in dissemination, and as
 // there each rank combines in an order of its own: floating-point results of ranks may differ in the last bits.
 // Source: Hoefler 2008, II.13, II.14 and III.6.
-#include "../tree.hpp"
-#include "dissemination.hpp"
+#include "algorithms/allreduce/dissemination.hpp"
+#include "algorithms/pattern/tree.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 // hands its half to the other, and gets the result from it in the end: 3 alpha + 2 m beta + m/2 gamma more.
 // The order of operands is kept.
 // Source: Rabenseifner 2004.
-#include "../butterfly.hpp"
+#include "algorithms/pattern/butterfly.hpp"
 
 namespace rubato {
 

@@ -5,8 +5,8 @@
 // it afterwards: 2 alpha + 2 m beta + m gamma more. The order of operands is kept, even if they commute: of 0 and -0,
 // or a number and NaN, a maximum may be the left one, and all ranks must get the same. Source: Thakur, Rabenseifner,
 // Gropp 2005, 4.5.
-#include "../butterfly.hpp"
-#include "../partial.hpp"
+#include "algorithms/pattern/butterfly.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: n (2 alpha + 2 m beta + m gamma), n = ceil(log2 P).
 // Rank counts: any; the order of operands is kept.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.5.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,7 @@
 // Cost: 2 (P-1) alpha + (P-1)/P m (2 beta + gamma). Each part is combined in an order of its own.
 // Rank counts: any.
 // Source: Patarasuk, Yuan 2009; Hoefler 2008, III.7.
-#include "../ring.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
 namespace rubato {
 

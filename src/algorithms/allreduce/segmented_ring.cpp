@@ -4,7 +4,7 @@
 // Cost: 2 (P-1) N (alpha + m/(P N) beta) + m/(P N) gamma where a rank can combine and communicate at once.
 // Rank counts: any.
 // Source: Hoefler 2008, III.3.1.2 and III.7; Pjesivac-Grbovic et al. 2007.
-#include "../ring.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
 namespace rubato {
 

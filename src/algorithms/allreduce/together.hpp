@@ -1,8 +1,8 @@
 // The allreduce for ranks that come together, for those that are made for late ones.
 #pragma once
 
-#include "../builders.hpp"
-#include "../ring.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
 namespace rubato {
 

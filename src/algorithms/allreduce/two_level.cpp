@@ -7,8 +7,8 @@
 // clairvoyant.
 // Rank counts: any, and any number of them on a host. If nothing is known of hosts, each rank has its own.
 // Source: ours; leaders as in Karonis et al. 2000.
-#include "../builders.hpp"
-#include "../hosts.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/host_view.hpp"
 
 namespace rubato {
 

@@ -5,7 +5,7 @@
 // Cost: n alpha + n P/2 m beta, n = ceil(log2 P), m = one chunk, and twice that in copies. For small chunks.
 // Rank counts: any.
 // Source: Bruck et al. 1997; without its rotations, as Traff et al. 2014.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,7 @@
 // Cost: (P - 1)(alpha + m beta), m = one chunk.
 // Rank counts: any; partners differ by XOR with i for powers of two.
 // Source: Thakur, Rabenseifner & Gropp 2005.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

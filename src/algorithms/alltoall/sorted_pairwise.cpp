@@ -17,8 +17,9 @@
 // size (alltoallv) are not known to those on their way, and always go straight.
 //
 // Rank counts: any. Source: ours, after Thakur, Rabenseifner & Gropp 2005.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 #include <algorithm>
 

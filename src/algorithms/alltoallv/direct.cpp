@@ -3,7 +3,7 @@
 // Cost: L + (P - 1) o + G times what a rank sends.
 // Rank counts: any.
 // Source: Hoefler & Moor 2014, 3.1.6.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: as the alltoall's, each exchange as long as its largest chunk.
 // Rank counts: any.
 // Source: ours, after Thakur, Rabenseifner & Gropp 2005.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

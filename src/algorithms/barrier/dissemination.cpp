@@ -4,7 +4,7 @@
 // Cost: n (L + 2o), n = ceil(log2 P).
 // Rank counts: any.
 // Source: Hensgen, Finkel & Manber 1988; Hoefler 2008, II.3.1.2.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: 2 (L + 2o) + 2 (P - 2) g; only 2 (P - 1) messages in all, so where processors are the limit it is the quickest.
 // Rank counts: any.
 // Source: Hoefler 2008, II.3.1.1.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // Cost: n (L + 2o + (w - 1) g), n = ceil(log_{w+1} P), w = ways = radix, or 2; at most w n messages per rank.
 // Rank counts: any; messages of the last round that would tell nothing new are left out.
 // Source: Hoefler 2008, II.3.1.2, Eqs II.13 and II.14.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 #include "rubato/algorithm.hpp"
 
 namespace rubato {

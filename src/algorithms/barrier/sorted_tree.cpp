@@ -6,8 +6,9 @@
 // it. A barrier that goes up and down needs 2n.
 // Rank counts: any.
 // Source: ours.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
 
 namespace rubato {
 namespace {

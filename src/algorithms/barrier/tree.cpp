@@ -3,7 +3,7 @@
 // Cost: 2n (L + 2o), n = ceil(log2 P); only 2 (P - 1) messages in all.
 // Rank counts: any.
 // Source: Hoefler 2008, II.3.1.1.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,7 @@
 // Cost: about k (o + s/N G) N + (L + o + k (o + s/N G)) (n - 1), n = floor(log_k P), N = segments, k = radix, or 2.
 // Rank counts: any; the k subtrees differ by one rank at most.
 // Source: Hoefler & Moor 2014, 3.1.2 and 3.1.4.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: n (L + 2o + s G), n = ceil(log2 P).
 // Rank counts: any; the interval of ranks is halved at powers of two, so that the depth is n.
 // Source: Hoefler & Moor 2014, 3.1.3.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: (P - 2 + N)(L + 2o + s/N G), N = segments. Optimal bandwidth for many segments, at P - 1 latencies.
 // Rank counts: any.
 // Source: Hoefler & Moor 2014, 3.1.4.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

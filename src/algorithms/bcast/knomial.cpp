@@ -4,7 +4,7 @@
 // Cost: n (L + o + (k - 1)(o + s G)), n = ceil(log_k P), k = radix, or 4.
 // Rank counts: any; the interval of ranks is cut at powers of k, so that there are n rounds.
 // Source: Hoefler & Moor 2014, 3.1.3.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: L + P o + (P - 1) s G; the root sends P - 1 messages.
 // Rank counts: any.
 // Source: Hoefler & Moor 2014, 3.1.1.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

@@ -6,7 +6,7 @@
 // Rank counts: any; the last round moves what is left. Pieces lie where they belong from the start, so those that
 // follow each other around the end of the vector go in two messages rather than through a copy.
 // Source: Thakur, Rabenseifner & Gropp 2005; the rounds: Bruck et al. 1997.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 

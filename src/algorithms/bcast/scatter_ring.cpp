@@ -4,7 +4,7 @@
 // Cost: (n + P - 1) alpha + 2 (P - 1)/P s beta, n = ceil(log2 P). For long data; each rank sends to one neighbour only.
 // Rank counts: any.
 // Source: Thakur, Rabenseifner & Gropp 2005; the messages left out: Zhou et al. 2015.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,8 @@
 // Cost: n (L + 2o + s G), n = ceil(log2 P), if all are there. If one rank comes T after the others, the larger of that
 // and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the order
 // is that of ranks. Source: ours, after Proficz 2020, Fig. 7.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
 
 namespace rubato {
 

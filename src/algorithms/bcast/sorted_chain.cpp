@@ -4,7 +4,8 @@
 // Cost: (P - 2 + N)(L + 2o + s/N G), N = segments, if all are there. If one rank comes T after the others, the larger
 // of that and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the
 // order is that of ranks. Source: ours, after Hoefler & Moor 2014, 3.1.4.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 

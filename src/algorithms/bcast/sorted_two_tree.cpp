@@ -7,8 +7,8 @@
 // own: the larger of the above and T + (N + c)(alpha + s/N beta), c = 9 to 13 in simulation; begun early, the larger of
 // that and T. Rank counts: any. Without predicted arrivals the order is that of ranks. Source: ours, after Sanders,
 // Speck, Traeff 2009.
-#include "../arrival_order.hpp"
-#include "../two_tree.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/two_tree.hpp"
 
 #include <algorithm>
 

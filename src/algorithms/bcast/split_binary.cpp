@@ -6,7 +6,7 @@
 // Rank counts: any. Ranks are counted from the root, so that the subtrees are equal or the right one has one rank more;
 // that one gets the left half from the root.
 // Source: Pjesivac-Grbovic et al. 2007; Hoefler & Moor 2014, 3.1.2.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

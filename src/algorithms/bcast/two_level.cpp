@@ -5,7 +5,7 @@
 // (ceil(log2 H) + ceil(log2 p))(L + 2o + s G). H - 1 vectors cross between hosts. A rank that comes late makes wait
 // only those of its host that come later still. Rank counts: any, and any number of them on a host. If nothing is known
 // of hosts, each rank has its own. Source: ours; leaders as in Karonis et al. 2000.
-#include "../hosts.hpp"
+#include "algorithms/pattern/host_view.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,7 @@
 // Cost: about (2 n + N) (alpha + m/N beta) for N segments, at least one per tree, n = ceil(log2 P).
 // Rank counts: any.
 // Source: Sanders, Speck, Traeff 2009.
-#include "../two_tree.hpp"
+#include "algorithms/pattern/two_tree.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // Cost: (P - 1)(alpha + m beta), m = one chunk. Nothing is sent twice, but the root receives it all.
 // Rank counts: any.
 // Source: Proficz 2020, 2.1.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,8 @@
 // Cost: alpha + (P - 1)(2 alpha + m beta), m = one chunk.
 // Rank counts: any.
 // Source: Proficz 2020, Fig. 9, without the sorting.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 namespace rubato {
 

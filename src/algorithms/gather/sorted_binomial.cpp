@@ -6,8 +6,9 @@
 // others, it takes the larger of that and T + alpha + P/2 m beta. A late root, begun early: the larger of that and T.
 // Rank counts: any. If all but the root are predicted to arrive together, it is the binomial gather.
 // Source: Proficz 2020, Figs 11 and 12.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,8 @@
 // after the others, max(r, T + 3 alpha + m beta), begun early max(r, T + 2 alpha + m beta), as it has been asked by
 // then. If the root comes T after the others, T + r, begun early max(r, T). Rank counts: any. Without predicted
 // arrivals the order is that of ranks. Source: Proficz 2020, Figs 9 and 10.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 namespace rubato {
 

@@ -7,8 +7,9 @@
 // beta. The root unpacks chunks that come together and are not consecutive.
 // Rank counts: any, and any number of them on a host. If nothing is known of hosts, each rank has its own.
 // Source: ours; leaders as in Karonis et al. 2000.
-#include "../arrival_order.hpp"
-#include "../hosts.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/host_view.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // Cost: P - 1 messages, each chunk sent once.
 // Rank counts: any.
 // Source: Proficz 2020, 2.1.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

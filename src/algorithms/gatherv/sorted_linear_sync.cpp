@@ -4,7 +4,7 @@
 // Cost: P - 1 requests and twice as many messages, each chunk sent once.
 // Rank counts: any.
 // Source: Proficz 2020, Figs 9 and 10.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: about k (d - 1 + N) (alpha + m/N (beta + gamma)) for N segments, d = depth of the tree.
 // Rank counts: any; each interval of ranks without its root is cut into k equal pieces, so that the order is kept.
 // Source: Hoefler & Moor 2014, 3.1.2 and 3.1.4.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

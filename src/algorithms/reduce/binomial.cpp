@@ -3,7 +3,7 @@
 // Cost: n (alpha + m beta + m gamma), n = ceil(log2 P). Optimal for data that cannot be cut.
 // Rank counts: any; the interval of ranks is halved at powers of two, so that the depth is n and the order is kept.
 // Source: Marendic et al. 2016, 5.5.1; Hoefler & Moor 2014, 3.1.3.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

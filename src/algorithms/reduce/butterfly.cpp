@@ -5,8 +5,8 @@
 // Rank counts: any. Beyond the largest power of two, pairs of neighbours first exchange halves and combine them, and
 // one hands its half to the other, which is the root if the root is one of them: 2 alpha + m beta + m/2 gamma more.
 // Source: Marendic et al. 2016, 5.5.3 and Table 3; Rabenseifner 2004.
-#include "../butterfly.hpp"
-#include "../movement.hpp"
+#include "algorithms/pattern/butterfly.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

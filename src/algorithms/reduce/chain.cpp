@@ -5,7 +5,7 @@
 // lowest and the highest rank meet in the root, which then receives twice as much.
 // Rank counts: any.
 // Source: Marendic et al. 2016, Table 3.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 namespace {

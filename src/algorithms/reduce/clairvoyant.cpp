@@ -6,7 +6,7 @@
 // is a power of two. Ranks do not keep step, they only wait for what they need: so it can only be faster than the
 // rounds. Rank counts: any; sometimes a round more than the least if P is no power of two. Source: Marendic et al.
 // 2016, 5.4; Proficz & Ocetkiewicz 2020.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 #include "clairvoyant/rounds.hpp"
 
 namespace rubato {

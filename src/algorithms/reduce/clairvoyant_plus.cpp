@@ -3,7 +3,7 @@
 //
 // Cost: R rounds of alpha + m/N (beta + gamma) for N segments; never more than Clairvoyant's, and ceil(log2 P) + N - 1
 // if all arrive together. Rank counts: any. Source: ours; the rounds are those of Marendic et al. 2016, 5.4.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 #include "clairvoyant/rounds.hpp"
 
 namespace rubato {

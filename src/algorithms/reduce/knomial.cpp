@@ -4,7 +4,7 @@
 // can receive from several at once.
 // Rank counts: any; the interval of ranks is cut at powers of k, so that the order is kept.
 // Source: Hoefler & Moor 2014, 3.1.3.
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 

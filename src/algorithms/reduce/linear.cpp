@@ -3,7 +3,7 @@
 // Cost: (P-1) (alpha + m beta + m gamma).
 // Rank counts: any. The root takes nearer ranks first, so the order of operands is kept.
 // Source: Hoefler & Moor 2014, 3.1.1 (flat tree).
-#include "../tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 namespace rubato {
 namespace {

@@ -31,8 +31,8 @@
 // At most 8 k + 1 messages per rank of depth k: it makes up to 2 k offers, each with answer and closing, as that many
 // seniors may redirect it, and one of its two lines of redirection may be 2 k skips.
 // Rank counts: any. Source: ours, after the idea in Marendic et al. 2016, 2.3.
-#include "../builders.hpp"
-#include "../tree.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 #include <cassert>

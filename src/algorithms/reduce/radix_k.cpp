@@ -5,8 +5,8 @@
 // Cost: (sum (k_i - 1) + n) alpha + (P-1)/P m (2 beta + gamma), n = ceil(log2 P).
 // Rank counts: any; without a radix vector, prime factors are grouped to at most 8, larger ones stay.
 // Source: Marendic et al. 2016, 5.5.4 and Table 3.
-#include "../movement.hpp"
-#include "../partial.hpp"
+#include "algorithms/pattern/movement.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,10 +4,10 @@
 // Cost: (P-1+n) alpha + (P-1)/P m (2 beta + gamma), n = ceil(log2 P). Each part is combined in an order of its own.
 // Rank counts: any.
 // Source: Marendic et al. 2016, 5.5.2 and Table 3.
-#include "../ring.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
-#include "../movement.hpp"
-#include "../partial.hpp"
+#include "algorithms/pattern/movement.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 #include <array>
 

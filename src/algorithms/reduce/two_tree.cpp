@@ -5,9 +5,9 @@
 // Rank counts: any. If the operator does not commute and the root is neither the lowest nor the highest rank, the
 // lowest one collects the result and passes it on, so that the order is kept; the root then receives twice as much.
 // Source: Sanders, Speck, Traeff 2009; Marendic et al. 2016, Table 3.
-#include "../two_tree.hpp"
+#include "algorithms/pattern/two_tree.hpp"
 
-#include "../partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 #include <algorithm>
 #include <map>

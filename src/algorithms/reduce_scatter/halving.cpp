@@ -5,7 +5,7 @@
 // operator does not commute, alpha + m beta more, m = the largest chunk.
 // Rank counts: any, as the reduce_scatter_block.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.4.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

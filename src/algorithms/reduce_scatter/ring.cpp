@@ -4,7 +4,7 @@
 // other ranks get.
 // Rank counts: any.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (with neighbours only).
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

@@ -4,7 +4,7 @@
 // in all, as `linear`, but rank 0 does not receive them all itself. Rank counts: any; the order of operands is kept.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.3 (the classic way, of which recursive halving is the better for long
 // vectors).
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <array>
 

@@ -17,9 +17,10 @@
 // at most P / (owners) of them. Where chunks differ in size, what passes is at most a vector, and with one segment it
 // is always halving: the others cannot be numbered without the last one's. The tree takes up to three vectors. Rank
 // counts: any. Source: ours, after Marendic et al. 2016, 5.4.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
-#include "../ring.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
 #include <algorithm>
 #include <array>

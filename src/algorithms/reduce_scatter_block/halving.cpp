@@ -5,7 +5,7 @@
 // Rank counts: any. Beyond the largest power of two, pairs of neighbours first exchange halves and combine them, one
 // hands its half to the other, and gets its chunk from whoever has it.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.4.
-#include "../butterfly.hpp"
+#include "algorithms/pattern/butterfly.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: (P - 1)(2 alpha + (P + 1) m beta + P m gamma), m = one chunk, at rank 0; only 2 (P - 1) messages in all, so
 // where processors are the limit it is the quickest for small chunks. Rank counts: any. Source: Hoefler & Moor
 // 2014, 3.1.1 (flat tree).
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <array>
 

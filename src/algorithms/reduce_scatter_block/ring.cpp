@@ -3,8 +3,8 @@
 // Cost: (P-1) (alpha + m (beta + gamma)) for chunks of m bytes. Each chunk is combined in an order of its own.
 // Rank counts: any.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (with neighbours only).
-#include "../ring.hpp"
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
 namespace rubato {
 

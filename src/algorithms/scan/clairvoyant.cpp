@@ -8,8 +8,9 @@
 // gamma).
 // Rank counts: any; the order of operands is kept.
 // Source: ours, after Hillis, Steele 1986.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // Cost: n (alpha + m beta + m gamma), n = ceil(log2 P).
 // Rank counts: any; the order of operands is kept.
 // Source: Hillis, Steele 1986.
-#include "../partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
 

@@ -3,7 +3,7 @@
 // Cost: n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk. Inner ranks hold their subtree's chunks in scratch.
 // Rank counts: any; subtrees are intervals of ranks, so their chunks are consecutive for any root.
 // Source: Proficz 2020, 2.1; Hoefler & Moor 2014, 3.1.3.
-#include "../movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 namespace rubato {
 

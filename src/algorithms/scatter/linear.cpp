@@ -3,7 +3,8 @@
 // Cost: (P - 1)(alpha + m beta), m = one chunk. Nothing is sent twice, but the root sends it all.
 // Rank counts: any.
 // Source: Proficz 2020, 2.1.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 namespace rubato {
 

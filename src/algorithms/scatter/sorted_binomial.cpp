@@ -8,8 +8,10 @@
 // after the others, the larger of that and T + alpha + m beta; begun early, the larger of that and T.
 // Rank counts: any. If all but the root are predicted to arrive together, it is the binomial scatter.
 // Source: Proficz 2020, Figs 7 and 8.
-#include "../arrival_order.hpp"
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
 
 namespace rubato {
 namespace {

@@ -5,7 +5,8 @@
 // larger of that and T + alpha + m beta; begun early, the larger of that and T.
 // Rank counts: any. Without predicted arrivals the order is that of ranks.
 // Source: Proficz 2020, Figs 5 and 6.
-#include "../arrival_order.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 namespace rubato {
 

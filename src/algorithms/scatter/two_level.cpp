@@ -6,8 +6,9 @@
 // Rank counts: any, and any number of them on a host. If nothing is known of hosts, each rank has its own, and it is
 // sorted_linear.
 // Source: ours, after Proficz 2020, Fig. 5; leaders as in Karonis et al. 2000.
-#include "../arrival_order.hpp"
-#include "../hosts.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/host_view.hpp"
+#include "algorithms/pattern/in_order.hpp"
 
 #include <algorithm>
 

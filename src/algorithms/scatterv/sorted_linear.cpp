@@ -4,7 +4,7 @@
 // Cost: P - 1 messages, each chunk sent once.
 // Rank counts: any.
 // Source: Proficz 2020, Figs 5 and 6.
-#include "../builders.hpp"
+#include "algorithms/builders.hpp"
 
 namespace rubato {
 

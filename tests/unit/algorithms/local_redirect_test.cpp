@@ -1,7 +1,7 @@
 // Local Redirect under every order of arrivals and any timing of messages: nothing is lost, nobody hangs, nothing is
 // left unread, and there are no more messages than its file promises.
 #include "algorithms/dynamic.hpp"
-#include "algorithms/tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"

@@ -1,4 +1,4 @@
-#include "algorithms/tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <gtest/gtest.h>
 

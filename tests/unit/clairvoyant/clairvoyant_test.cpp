@@ -1,6 +1,6 @@
 #include "clairvoyant/clairvoyant.hpp"
 
-#include "baselines.hpp"
+#include "clairvoyant/baselines/baselines.hpp"
 #include "support/error_text.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-#include "butterfly.hpp"
+#include "algorithms/pattern/butterfly.hpp"
 
-#include "partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
 

@@ -1,6 +1,6 @@
-#include "tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
-#include "partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "ring.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 
-#include "movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <fmt/format.h>
 

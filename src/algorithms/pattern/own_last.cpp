@@ -3,8 +3,8 @@
 //
 // The operands keep their order: those from lower ranks are combined among themselves and those from higher ones too,
 // and the rank's own goes in between. A result waits for its rank in a place of its own.
-#include "partial.hpp"
-#include "tree.hpp"
+#include "algorithms/pattern/partial.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 #include <utility>

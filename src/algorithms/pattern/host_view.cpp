@@ -1,7 +1,7 @@
-#include "hosts.hpp"
+#include "algorithms/pattern/host_view.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
 
-#include "arrival_order.hpp"
-#include "builders.hpp"
+#include "algorithms/builders.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "two_tree.hpp"
+#include "algorithms/pattern/two_tree.hpp"
 
-#include "tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "partial.hpp"
+#include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
 

@@ -1,4 +1,4 @@
-#include "movement.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 // cut into one per rank. Pieces are named by their ranks.
 #pragma once
 
-#include "tree.hpp"
+#include "algorithms/pattern/tree.hpp"
 
 #include <functional>
 

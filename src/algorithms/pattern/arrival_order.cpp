@@ -1,0 +1,96 @@
+#include "algorithms/pattern/arrival_order.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace rubato {
+namespace {
+
+/// Whether a gap lasts so many rounds. Counted in rounds, as many of long ones are more nanoseconds than fit.
+bool lasts(const problem& p, time_ns gap, std::int64_t rounds) {
+    return gap > time_ns{} && gap / std::max(p.round_time, time_ns{1}) >= rounds;
+}
+
+}  // namespace
+
+time_ns arrival(const problem& p, rank r) {
+    return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
+}
+
+std::vector<rank> others(const problem& p) {
+    std::vector<rank> order;
+    for (rank r; r.value < p.ranks; ++r.value)
+        if (r != p.root) order.push_back(r);
+    return order;
+}
+
+std::vector<rank> by_arrival(const problem& p) {
+    std::vector<rank> order = others(p);
+    std::ranges::stable_sort(order, {}, [&p](rank r) { return arrival(p, r); });
+    return order;
+}
+
+std::vector<rank> line_up(const problem& p) {
+    std::vector<rank> line;
+    for (rank r; r.value < p.ranks; ++r.value) line.push_back(r);
+    std::ranges::stable_sort(line, {}, [&p](rank r) { return arrival(p, r); });
+    return line;
+}
+
+bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds) {
+    if (line.size() < 2) return false;
+    return lasts(p, arrival(p, line.back()) - arrival(p, line[line.size() - 2]), rounds);
+}
+
+bool has_straggler(const problem& p, const std::vector<rank>& line) {
+    return comes_alone(p, line, std::int64_t{2} * ceil_log2(p.ranks));
+}
+
+all_but_one::all_but_one(const problem& p, rank one) {
+    for (rank r; r.value < p.ranks; ++r.value)
+        if (r != one) who.push_back(r);
+}
+
+rank all_but_one::place(rank r) const {
+    return rank(static_cast<std::int32_t>(std::ranges::lower_bound(who, r) - who.begin()));
+}
+
+problem all_but_one::among(const problem& p, collective what) const {
+    problem q = p;
+    q.what = what;
+    q.ranks = p.ranks - 1;
+    q.root = rank(q.ranks - 1);
+    q.arrivals.clear();
+    q.hosts.clear();
+    return q;
+}
+
+std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
+                                    const std::function<std::int64_t(std::size_t)>& rounds) {
+    std::vector<joining> groups{{0, 1}};
+    for (std::size_t i = 1; i < line.size(); ++i) {
+        const time_ns gap = arrival(p, line[i]) - arrival(p, line[i - 1]);
+        if (lasts(p, gap, rounds(i)))
+            groups.push_back({i, i + 1});
+        else
+            groups.back().end = i + 1;
+    }
+    return groups;
+}
+
+bool others_together(const problem& p) {
+    const auto when = [&p](rank r) { return arrival(p, r); };
+    const std::vector<rank> all = others(p);
+    return std::ranges::adjacent_find(all, std::not_equal_to<>(), when) == all.end();
+}
+
+std::vector<double> since_first(const problem& p, const std::vector<rank>& line) {
+    if (p.arrivals.empty()) return std::vector<double>(line.size());
+    const auto when = [&](rank r) { return p.arrivals[static_cast<std::size_t>(r.value)]; };
+    std::vector<double> arrivals;
+    arrivals.reserve(line.size());
+    for (const rank r : line) arrivals.push_back(static_cast<double>((when(r) - when(line[0])).count()));
+    return arrivals;
+}
+
+}  // namespace rubato

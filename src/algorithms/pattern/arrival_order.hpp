@@ -1,0 +1,60 @@
+// When ranks arrive: their order, who comes last and alone, and who can do something together before.
+#pragma once
+
+#include "rubato/builder.hpp"
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace rubato {
+
+/// One schedule for each of these ranks. What is the same for all, above all their order, is computed once before: with
+/// thousands of ranks, to sort them anew for each would take longer than all else.
+template <class Build>
+std::vector<schedule> build_each(std::span<const rank> who, Build build) {
+    std::vector<schedule> some;
+    some.reserve(who.size());
+    for (const rank me : who) some.push_back(build(me));
+    return some;
+}
+
+time_ns arrival(const problem& p, rank r);
+/// All ranks but the root, in the order of ranks.
+std::vector<rank> others(const problem& p);
+/// The same, earliest first; those who arrive together in the order of ranks.
+std::vector<rank> by_arrival(const problem& p);
+/// All ranks, earliest first; those who arrive together in the order of ranks.
+std::vector<rank> line_up(const problem& p);
+/// Whether the last one comes so many rounds after all others.
+bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds);
+/// Whether it comes so long after them that they can be done with all they can do: tell each other, up a tree and down
+/// it.
+bool has_straggler(const problem& p, const std::vector<rank>& line);
+/// All ranks but one, in the order of ranks, and what they do among themselves before that one comes.
+struct all_but_one {
+    std::vector<rank> who{};
+
+    all_but_one(const problem& p, rank one);
+
+    /// A rank's number among them.
+    rank place(rank r) const;
+    /// Their problem. The last of them is the root: in a binomial tree of another root it is a leaf, and free to serve
+    /// that one.
+    problem among(const problem& p, collective what) const;
+};
+/// Ranks of a line that join an exchange of each with each together: [old, end).
+struct joining {
+    std::size_t old;
+    std::size_t end;
+};
+/// The line cut where a rank comes so many rounds after the one before as those before it need to be done. Cut closer,
+/// the exchange of those who are there would only be in the way of the next one.
+std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
+                                    const std::function<std::int64_t(std::size_t)>& rounds);
+/// When each of the line arrives, in ns after the first; all together without predicted arrivals.
+std::vector<double> since_first(const problem& p, const std::vector<rank>& line);
+/// Whether all but the root are predicted to arrive together, so that there is nothing to sort.
+bool others_together(const problem& p);
+
+}  // namespace rubato
