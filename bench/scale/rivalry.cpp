@@ -212,17 +212,17 @@ double winner::absorbed() const { return normalised(balanced - tail, balanced); 
 
 std::vector<setting> settings_for(collective what, std::int32_t ranks) {
     const collective_traits& t = traits(what);
-    const bool wide = t.wide_input || t.wide_output;
+    const bool wide = t.chunked();
     std::vector<setting> all;
     for (const auto& [size, bytes] : sizes) {
         for (const std::string_view network : networks) {
             setting s{network, size, parse_model(network)};
             s.chunk = bytes == small ? bytes : wide ? std::max<std::int64_t>(1, bytes / ranks) : bytes;
             s.bytes = wide ? s.chunk * ranks : s.chunk;
-            if (what == collective::barrier) s.bytes = s.chunk = 0;
+            if (!t.moves_data()) s.bytes = s.chunk = 0;
             all.push_back(s);
         }
-        if (what == collective::barrier) break;
+        if (!t.moves_data()) break;
     }
     return all;
 }

@@ -155,8 +155,8 @@ std::string tables(const std::vector<contested>& all) {
         for (; begin != all.end() && begin->who == e; ++begin) rows.push_back(&*begin);
         out += fmt::format("\n## {}\n", traits(e->what).name);
         for (const named_size& size : sizes) {
-            if (e->what == collective::barrier && size.bytes != small) break;
-            if (e->what != collective::barrier) out += fmt::format("\n### {}, {}\n", traits(e->what).name, size.name);
+            if (!traits(e->what).moves_data() && size.bytes != small) break;
+            if (traits(e->what).moves_data()) out += fmt::format("\n### {}, {}\n", traits(e->what).name, size.name);
             out += fmt::format("\n{}", table_of(rows, size.name));
         }
     }

@@ -4,8 +4,9 @@
 
 #include "rubato/core.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,23 +33,87 @@ enum class collective : std::uint8_t {
     reduce_scatter,
 };
 
+/// The ranks that have a buffer.
+enum class holders : std::uint8_t { none, root, others, all_but_first, all };
+
+constexpr bool includes(holders who, std::int32_t r, std::int32_t root) {
+    switch (who) {
+        case holders::none: return false;
+        case holders::root: return r == root;
+        case holders::others: return r != root;
+        case holders::all_but_first: return r != 0;
+        case holders::all: return true;
+    }
+    return false;
+}
+
 /// What each collective is, stated once. A chunk is the part of a buffer that belongs to one rank.
 struct collective_traits {
     collective what;
     std::string_view name;
-    bool rooted;       ///< has a root
+    holders input;     ///< who gives data
+    holders output;    ///< who gets some
+    bool wide_input;   ///< the input has one chunk per rank (else one)
+    bool wide_output;  ///< the output has one chunk per rank (else one)
     bool reduces;      ///< combines with an operator, so blocks are whole elements
     bool irregular;    ///< a v-form: chunks differ in size
-    bool wide_input;   ///< the input has one chunk per rank (else one, or none)
-    bool wide_output;  ///< the output has one chunk per rank (else one, or none)
 
+    // The rest follows.
+
+    bool rooted = input == holders::root || output == holders::root;
+
+    constexpr bool has_input(std::int32_t r, std::int32_t root) const { return includes(input, r, root); }
+    constexpr bool has_output(std::int32_t r, std::int32_t root) const { return includes(output, r, root); }
+    /// All but a barrier.
+    constexpr bool moves_data() const { return input != holders::none; }
+    /// Some buffer has one chunk per rank.
+    constexpr bool chunked() const { return wide_input || wide_output; }
+    /// From the root to all.
+    constexpr bool spreads() const { return input == holders::root; }
+    /// A rank has an input or an output, never both, and MPI one argument for them.
+    constexpr bool one_buffer() const { return spreads() && output == holders::others; }
+    /// MPI has one count and one datatype for both sides.
+    constexpr bool one_count() const { return one_buffer() || reduces; }
+    /// Every rank can tell how large all chunks are: they are equal, or all ranks are given the same list of counts.
+    constexpr bool sizes_known_to_all() const { return !irregular || (!rooted && wide_input != wide_output); }
     /// Chunks differ, but lie one after the other in the input, and all ranks are told all sizes: so the input measures
     /// the output and scratch, too.
     constexpr bool measured_by_input() const { return irregular && reduces; }
 };
 
-RUBATO_API std::span<const collective_traits> collectives();
-RUBATO_API const collective_traits& traits(collective what);
+namespace table_of_collectives {
+using enum collective;
+using enum holders;
+inline constexpr bool wide = true, combines = true, v_form = true, no = false;
+inline constexpr std::array rows{
+    // what, name, who has the input and the output, how wide they are, whether it combines and is a v-form
+    collective_traits{barrier, "barrier", none, none, no, no, no, no},
+    collective_traits{bcast, "bcast", root, others, no, no, no, no},
+    collective_traits{reduce, "reduce", all, root, no, no, combines, no},
+    collective_traits{allreduce, "allreduce", all, all, no, no, combines, no},
+    collective_traits{scatter, "scatter", root, all, wide, no, no, no},
+    collective_traits{gather, "gather", all, root, no, wide, no, no},
+    collective_traits{allgather, "allgather", all, all, no, wide, no, no},
+    collective_traits{alltoall, "alltoall", all, all, wide, wide, no, no},
+    collective_traits{reduce_scatter_block, "reduce_scatter_block", all, all, wide, no, combines, no},
+    collective_traits{scan, "scan", all, all, no, no, combines, no},
+    collective_traits{exscan, "exscan", all, all_but_first, no, no, combines, no},
+    collective_traits{scatterv, "scatterv", root, all, wide, no, no, v_form},
+    collective_traits{gatherv, "gatherv", all, root, no, wide, no, v_form},
+    collective_traits{allgatherv, "allgatherv", all, all, no, wide, no, v_form},
+    collective_traits{alltoallv, "alltoallv", all, all, wide, wide, no, v_form},
+    collective_traits{reduce_scatter, "reduce_scatter", all, all, wide, no, combines, v_form},
+};
+}  // namespace table_of_collectives
+
+inline constexpr std::size_t collective_count = table_of_collectives::rows.size();
+constexpr std::span<const collective_traits> collectives() { return table_of_collectives::rows; }
+constexpr const collective_traits& traits(collective what) {
+    return table_of_collectives::rows[static_cast<std::size_t>(what)];
+}
+static_assert(std::ranges::all_of(collectives(), [](const auto& t) { return &traits(t.what) == &t; }),
+              "rows are in the order of the enumeration");
+
 /// Throws if there is no collective of that name.
 RUBATO_API collective parse_collective(std::string_view name);
 

@@ -140,7 +140,7 @@ segmentation parse_segmentation(const std::string& text) {
 }
 
 std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes) {
-    return traits(what).wide_input || traits(what).wide_output ? bytes / ranks : bytes;
+    return traits(what).chunked() ? bytes / ranks : bytes;
 }
 
 mpi::selection selection_of(const contestant& c) {

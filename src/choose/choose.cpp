@@ -122,7 +122,7 @@ margins around(time_ns soonest, const setting& s) {
 time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const model* inside) {
     std::vector<time_ns> arrivals = p.arrivals;
     arrivals.resize(static_cast<std::size_t>(p.ranks));
-    const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
+    const bool wide = traits(p.what).chunked();
     const hockney costs = linear_costs(m);
     if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
     // Without latency, which is no work for a link in some models.

@@ -74,14 +74,14 @@ problem problem_options::make(collective what) const {
 }
 
 std::int64_t size_of(const std::string& text, collective what) {
-    if (what == collective::barrier) return 0;
+    if (!traits(what).moves_data()) return 0;
     if (text.empty())
         throw error("no size", fmt::format("a {} moves data", traits(what).name), "give one, such as --bytes 4MiB");
     return parse_bytes(text);
 }
 
 std::int64_t chunk_of(std::int64_t bytes, const problem& p) {
-    const bool wide = traits(p.what).wide_input || traits(p.what).wide_output;
+    const bool wide = traits(p.what).chunked();
     return wide ? (bytes + p.ranks - 1) / p.ranks : bytes;
 }
 

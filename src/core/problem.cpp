@@ -3,41 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace rubato {
-namespace {
-
-using enum collective;
-constexpr std::array table{
-    //                what, name,             rooted, reduces, irregular, wide input, wide output
-    collective_traits{barrier, "barrier", false, false, false, false, false},
-    collective_traits{bcast, "bcast", true, false, false, false, false},
-    collective_traits{reduce, "reduce", true, true, false, false, false},
-    collective_traits{allreduce, "allreduce", false, true, false, false, false},
-    collective_traits{scatter, "scatter", true, false, false, true, false},
-    collective_traits{gather, "gather", true, false, false, false, true},
-    collective_traits{allgather, "allgather", false, false, false, false, true},
-    collective_traits{alltoall, "alltoall", false, false, false, true, true},
-    collective_traits{reduce_scatter_block, "reduce_scatter_block", false, true, false, true, false},
-    collective_traits{scan, "scan", false, true, false, false, false},
-    collective_traits{exscan, "exscan", false, true, false, false, false},
-    collective_traits{scatterv, "scatterv", true, false, true, true, false},
-    collective_traits{gatherv, "gatherv", true, false, true, false, true},
-    collective_traits{allgatherv, "allgatherv", false, false, true, false, true},
-    collective_traits{alltoallv, "alltoallv", false, false, true, true, true},
-    collective_traits{reduce_scatter, "reduce_scatter", false, true, true, true, false},
-};
-
-}  // namespace
-
-std::span<const collective_traits> collectives() { return table; }
-
-const collective_traits& traits(collective what) { return table[static_cast<std::size_t>(what)]; }
-
 collective parse_collective(std::string_view name) {
     std::string names;
-    for (const collective_traits& t : table) {
+    for (const collective_traits& t : collectives()) {
         if (t.name == name) return t.what;
         names += (names.empty() ? "" : ", ") + std::string(t.name);
     }

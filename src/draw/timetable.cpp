@@ -21,7 +21,7 @@ public:
         const collective_traits& t = traits(p.what);
         const auto ranks = static_cast<std::uint32_t>(all.size());
         const std::uint32_t parts = all.front().parts;
-        table_.blocks = parts * (t.wide_input || t.wide_output ? ranks : 1);
+        table_.blocks = parts * (t.chunked() ? ranks : 1);
         for (std::uint32_t r = 0; r < ranks; ++r) {
             const auto input = place(r, buffer::input, 0, parts * (t.wide_input ? ranks : 1));
             for (block b = 0; b < input.size(); ++b) input[b] = t.wide_output ? r * parts + b % parts : b;

@@ -37,46 +37,35 @@ std::int64_t sum(const Count* counts, int n) {
     return std::accumulate(counts, counts + n, std::int64_t{0});
 }
 
-constexpr bool has_root(collective what) {
-    using enum collective;
-    return what == bcast || what == reduce || what == scatter || what == gather || what == scatterv || what == gatherv;
-}
-
 /// The side whose count and type tell the size on this rank: neither if it takes no part, as some do between two
 /// groups.
 enum class side : std::uint8_t { none, send, recv };
 
 template <collective What, class Arguments>
 side telling_side(const Arguments& a, const communicator_state& where) {
-    bool is_root = false;
-    if constexpr (has_root(What)) {
-        if (where.inter && a.root == MPI_PROC_NULL) return side::none;
-        is_root = where.inter ? a.root == MPI_ROOT : a.root == where.rank;
-    }
-    switch (What) {
-        case collective::barrier: return side::none;
-        case collective::scatter: return is_root ? side::send : side::recv;
-        case collective::scatterv: return is_root && (where.inter || a.recv == MPI_IN_PLACE) ? side::send : side::recv;
-        case collective::gather: return is_root ? side::recv : side::send;
-        case collective::gatherv: return is_root && (where.inter || a.send == MPI_IN_PLACE) ? side::recv : side::send;
-        case collective::allgatherv:
-        case collective::alltoallv: return a.send == MPI_IN_PLACE ? side::recv : side::send;
-        default: return side::recv;
-    }
+    constexpr const collective_traits& t = traits(What);
+    if (!t.moves_data() || (t.rooted && where.inter && a.root == MPI_PROC_NULL)) return side::none;
+    if (t.one_count()) return side::recv;
+    if (!t.rooted) return t.irregular && a.send != MPI_IN_PLACE ? side::send : side::recv;
+    // Its own chunk's, unless the rank is a root that has none.
+    const bool is_root = where.inter ? a.root == MPI_ROOT : a.root == where.rank;
+    const bool has_none = is_root && (where.inter || (t.spreads() ? a.recv : a.send) == MPI_IN_PLACE);
+    return t.spreads() != has_none ? side::recv : side::send;
 }
 
 /// Bytes as the recorder wants them: of the vector, or of one rank's chunk; of v-forms, this rank's own in all. The
 /// arguments must be valid.
 template <collective What, class Arguments>
 std::int64_t local_bytes(const Arguments& a, const communicator_state& where) {
+    constexpr const collective_traits& t = traits(What);
     const side tells = telling_side<What>(a, where);
     if (tells == side::none) return 0;
     const bool sends = tells == side::send;
     const auto* const counts = sends ? a.send_counts : a.recv_counts;
     std::int64_t count = sends ? a.send_count : a.recv_count;
-    if (What == collective::reduce_scatter)
+    if (t.measured_by_input())
         count = sum(counts, where.size);
-    else if (What == collective::alltoallv || (counts != nullptr && where.inter))
+    else if (counts != nullptr && (where.inter || (t.wide_input && t.wide_output)))
         count = sum(counts, where.peers);
     else if (counts != nullptr)
         count = counts[where.rank];

@@ -13,8 +13,16 @@ using observe::form;
 
 template <collective What, class Arguments>
 mpi::call call_of(const Arguments& a, communicator_state& where) {
-    mpi::call c{What, a.send, a.send_count, {}, a.send_type, a.recv, a.recv_count, {}, a.recv_type, a.op, a.root};
-    const bool here = !has_root(What) || a.root == where.rank;  // else they mean nothing
+    mpi::call c{.what = What,
+                .send = a.send,
+                .send_count = a.send_count,
+                .send_type = a.send_type,
+                .recv = a.recv,
+                .recv_count = a.recv_count,
+                .recv_type = a.recv_type,
+                .op = a.op,
+                .root = a.root};
+    const bool here = !traits(What).rooted || a.root == where.rank;  // else they mean nothing
     if (here && a.send_counts != nullptr && a.send != MPI_IN_PLACE)
         c.send_chunks = where.sends.of(a.send_counts, a.send_places, where.size);
     if (here && a.recv_counts != nullptr) c.recv_chunks = where.recvs.of(a.recv_counts, a.recv_places, where.size);
@@ -35,7 +43,7 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
 /// What is recorded of a call, without its times.
 template <collective What, form How, class Arguments>
 observe::seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
-    const bool rooted = has_root(What) && !where.inter;
+    const bool rooted = traits(What).rooted && !where.inter;
     return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
 }
 

@@ -167,15 +167,18 @@ void session::agree_on_settings() {
         settings_ = parse_settings(said);
         if (settings_.mode != mode::observe) adopt_background(said);
     }
-    pilots_ = {settings_.force,        settings_.margin, settings_.model, settings_.background,
-               settings_.reproducible, settings_.leave,  &effort_};
+    pilots_ = {.force = settings_.force,
+               .margin = settings_.margin,
+               .model = settings_.model,
+               .background = settings_.background,
+               .reproducible = settings_.reproducible,
+               .leave = settings_.leave,
+               .process = &effort_};
     effort_.begin = own_time();
-    using enum collective;
     for (const collective_traits& t : collectives()) {
-        const bool sizes_unknown = t.what == scatterv || t.what == gatherv || t.what == alltoallv;
         const bool left_alone = std::ranges::find(settings_.leave, t.what) != settings_.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
-        if (settings_.mode == mode::automatic) replaced = !sizes_unknown && !left_alone;
+        if (settings_.mode == mode::automatic) replaced = t.sizes_known_to_all() && !left_alone;
         if (settings_.mode == mode::force) replaced = find_algorithm(settings_.force).what == t.what && !left_alone;
     }
 }

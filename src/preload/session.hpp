@@ -80,7 +80,7 @@ private:
     int keyval_;
     settings settings_{};
     autopilot::settings pilots_{};
-    std::array<bool, 16> replaces_{};
+    std::array<bool, collective_count> replaces_{};
     address_range own_{};
     common_clock clock_{};
     std::unique_ptr<observe::recorder> recorder_{};

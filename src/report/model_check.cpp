@@ -29,8 +29,8 @@ problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
 }
 
 std::int64_t chunk_bytes(const measured_case& c, const collective_traits& t) {
-    if (t.what == collective::barrier) return 0;
-    return t.wide_input || t.wide_output ? (c.bytes + c.in.ranks - 1) / c.in.ranks : c.bytes;
+    if (!t.moves_data()) return 0;
+    return t.chunked() ? (c.bytes + c.in.ranks - 1) / c.in.ranks : c.bytes;
 }
 
 double simulated(const model& network, const algorithm& a, const std::vector<schedule>& all, std::int64_t chunk,

@@ -38,18 +38,7 @@ std::string to_string(const value& v) {
 }
 
 bool promises::gives(std::int32_t r, buffer b) const {
-    const bool at_root = r == p_.root.value;
-    switch (p_.what) {
-        case collective::barrier: return false;
-        case collective::bcast: return (b == buffer::input) == at_root;
-        case collective::scatter:
-        case collective::scatterv: return b == buffer::output || at_root;
-        case collective::reduce:
-        case collective::gather:
-        case collective::gatherv: return b == buffer::input || at_root;
-        case collective::exscan: return b == buffer::input || r > 0;
-        default: return true;
-    }
+    return b == buffer::input ? t_.has_input(r, p_.root.value) : t_.has_output(r, p_.root.value);
 }
 
 std::size_t promises::chunks(buffer b) const {
@@ -63,20 +52,17 @@ std::size_t promises::shapes(buffer b) const {
 
 bool promises::tells_size(std::int32_t r, block shape) const {
     // Only the root of a gatherv is told the sizes of others' chunks, and a scatterv's output is one's own.
-    return p_.what != collective::gatherv || r == p_.root.value || shape / parts_ == static_cast<block>(r);
+    return !t_.irregular || t_.has_output(r, p_.root.value) || shape / parts_ == static_cast<block>(r);
 }
 
 size_key promises::size(std::int32_t r, buffer where, block shape) const {
     if (!t_.irregular) return {shape % parts_, 0};
     const bool input = where == buffer::input;
     const std::int64_t mine = std::int64_t{r} * parts_;
-    switch (p_.what) {
-        case collective::scatterv: return {input ? shape : mine + shape, 0};
-        case collective::alltoallv:  // who sends it, and what of it
-            return input ? size_key{r, shape} : size_key{shape / parts_, mine + shape % parts_};
-        case collective::reduce_scatter: return {shape, 0};
-        default: return {input ? mine + shape : shape, 0};
-    }
+    if (t_.measured_by_input()) return {shape, 0};
+    if (t_.wide_input && t_.wide_output)  // who sends it, and what of it
+        return input ? size_key{r, shape} : size_key{shape / parts_, mine + shape % parts_};
+    return {(input ? t_.wide_input : t_.wide_output) ? shape : mine + shape, 0};
 }
 
 value promises::made_of(block origin, std::int32_t low, std::int32_t high) const {

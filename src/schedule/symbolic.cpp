@@ -40,7 +40,7 @@ struct rank_state {
 class symbolic_run {
 public:
     symbolic_run(const problem& p, const promises& promised, std::span<const schedule> all, findings& found)
-        : p_(p), promised_(promised), all_(all), found_(found), states_(all.size()) {
+        : p_(p), moves_data_(traits(p.what).moves_data()), promised_(promised), all_(all), found_(found), states_(all.size()) {
         for (std::int32_t r = 0; r < p_.ranks; ++r) start(r);
     }
 
@@ -52,7 +52,7 @@ public:
         }
         if (found_.empty()) report_stuck();
         if (!found_.empty()) return;
-        if (p_.what == collective::barrier) return check_arrivals();
+        if (!moves_data_) return check_arrivals();
         for (std::int32_t r = 0; r < p_.ranks; ++r) check_output(r);
     }
 
@@ -71,7 +71,7 @@ private:
         output.resize(promised_.blocks(r, buffer::output));
         scratch.resize(s.scratch.size());
         mine.done.resize(s.steps.size());
-        if (p_.what == collective::barrier) mine.arrived.resize(s.steps.size(), rank_set(all_.size()));
+        if (!moves_data_) mine.arrived.resize(s.steps.size(), rank_set(all_.size()));
         for (std::size_t i = 0; i < s.steps.size(); ++i) {
             const step_kind k = s.steps[i].kind;
             (k == step_kind::send ? mine.sends : k == step_kind::recv ? mine.recvs : mine.local).push(i);
@@ -149,7 +149,7 @@ private:
             if (!v) break;
             at(out.peer, in.to, in.target + k) = *v;
         }
-        if (p_.what == collective::barrier) tell_arrivals(r, s, out.peer, other);
+        if (!moves_data_) tell_arrivals(r, s, out.peer, other);
         mine.done[s] = theirs.done[other] = true;
         mine.sends.pop();
         theirs.recvs.pop();
@@ -199,6 +199,7 @@ private:
     }
 
     const problem& p_;
+    bool moves_data_;
     const promises& promised_;
     std::span<const schedule> all_;
     findings& found_;

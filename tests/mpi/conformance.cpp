@@ -50,7 +50,7 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
             for (const MPI_Op op : ops) {
                 for (std::int64_t count : std::vector<std::int64_t>{0, 1, ranks - 1, ranks + 1, 1000, large}) {
                     const bool is_large = count == large;
-                    if (is_large && (t.wide_input || t.wide_output)) count /= ranks;  // in all
+                    if (is_large && (t.chunked())) count /= ranks;  // in all
                     std::vector<int> roots{0};
                     if (t.rooted) roots = is_large ? std::vector{ranks / 2} : std::vector{0, ranks / 2, ranks - 1};
                     for (const int root : roots) {

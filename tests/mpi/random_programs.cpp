@@ -185,7 +185,7 @@ private:
         if (sort < 3) return 0;
         if (sort < 6) return 1;
         if (sort < 18) return 2 + shared_.below(2000);
-        return 100000 / (t.wide_input || t.wide_output ? ranks : 1);
+        return 100000 / (t.chunked() ? ranks : 1);
     }
 
     /// Computes until the call, in its own way, and makes it.

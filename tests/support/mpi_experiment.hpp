@@ -188,9 +188,8 @@ public:
             before_own_ = in_.places[static_cast<std::size_t>(me_)];
         } else if (traits_.irregular) {
             for (int c = 0; c < ranks_; ++c) {
-                const bool scatters = what == collective::scatterv;
-                in_.add(scatters ? uneven(count, 0, c) : uneven(count, me_, c));
-                out_.add(what == collective::alltoallv ? uneven(count, c, me_) : uneven(count, c, 0));
+                in_.add(traits_.spreads() ? uneven(count, 0, c) : uneven(count, me_, c));
+                out_.add(traits_.wide_input && traits_.wide_output ? uneven(count, c, me_) : uneven(count, c, 0));
             }
             const auto self = static_cast<std::size_t>(me_);
             call_.send_count = traits_.wide_input ? 0 : out_.counts[self];
@@ -206,8 +205,8 @@ public:
             own_ = count;
             before_own_ = me_ * count;
         }
-        if (what == collective::bcast) in_place_ = true;
-        if (what == collective::barrier) sent_ = received_ = 0;
+        if (traits_.one_buffer()) in_place_ = true;
+        if (!traits_.moves_data()) sent_ = received_ = 0;
         // In place, the larger buffer holds both.
         if (in_place_ && scatters_sums()) received_ = sent_;
         input_ = data(k, sent_);
@@ -254,21 +253,22 @@ private:
         c.send = m.in.at(0);
         c.recv = m.out.at(0);
         const bool at_root = me_ == call_.root;
-        const bool scatters = call_.what == collective::scatter || call_.what == collective::scatterv;
-        const bool gathers = call_.what == collective::gather || call_.what == collective::gatherv;
-        const bool reduces_to_root = call_.what == collective::reduce;
+        const bool scatters = traits_.spreads() && !traits_.one_buffer();
+        const bool to_root = traits_.output == holders::root;
+        const bool reduces_to_root = to_root && traits_.reduces;
+        const bool gathers = to_root && !traits_.reduces;
         if (in_place_) {
             if (scatters) {
                 if (at_root) c.recv = MPI_IN_PLACE;
-            } else if (gathers || reduces_to_root) {
+            } else if (to_root) {
                 if (at_root) c.send = MPI_IN_PLACE;
-            } else if (call_.what != collective::bcast) {
+            } else if (!traits_.one_buffer()) {
                 c.send = MPI_IN_PLACE;
             }
         }
-        if (call_.what == collective::bcast) c.send = c.recv;
+        if (traits_.one_buffer()) c.send = c.recv;
         if (scatters && !at_root) c.send = nullptr;
-        if ((gathers || reduces_to_root) && !at_root) c.recv = nullptr;
+        if (to_root && !at_root) c.recv = nullptr;
         if (!ours) return m;
         static constexpr std::int64_t garbage[] = {-7};
         const auto spoil_send = [&] {

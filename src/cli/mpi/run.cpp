@@ -146,7 +146,7 @@ void print(const options& o, const outcome& r, int ranks) {
     const std::vector<std::vector<std::string>> rows{{"", "run time", "tail"},
                                                      {o.id, format_time(run), format_time(tail)},
                                                      {"native", format_time(native_run), format_time(native_tail)}};
-    const bool moves = find_algorithm(o.id).what != collective::barrier;
+    const bool moves = traits(find_algorithm(o.id).what).moves_data();
     const std::string what = moves ? fmt::format("{} of {}, ", format_bytes(parse_bytes(o.bytes)), o.datatype) : "";
     write_out(fmt::format("{} ranks, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks, what,
                           o.pattern, r.ours.size(), 100 * r.plans.hit_rate(), align(rows, {false, true, true}),

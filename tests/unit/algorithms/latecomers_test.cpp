@@ -22,7 +22,7 @@ time_ns end_of(std::string_view id, const problem& p, bool early = false, int co
     problem q = p;
     const algorithm& a = find_algorithm(id);
     q.what = a.what;
-    const bool wide = traits(a.what).wide_input || traits(a.what).wide_output;
+    const bool wide = traits(a.what).chunked();
     const std::int64_t chunk = wide ? bytes / p.ranks : bytes;
     q.round_time = time_ns(20'000 + chunk / p.segments * (160 + combining));
     const std::vector<layout> sizes{layout::uniform(chunk)};
