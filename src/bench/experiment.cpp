@@ -1,5 +1,7 @@
 #include "bench/experiment.hpp"
 
+#include "../../schedule/promises.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,8 +89,8 @@ experiment::experiment(const settings& s, int me, int ranks)
     if (t.reduces) op_ = find_op(s.op, type_);
     call_.op = op_.op;
     std::int64_t count = s.bytes / static_cast<std::int64_t>(type_.size);
-    if (t.wide_input || t.wide_output) count /= ranks;
-    if (s.what == collective::barrier) count = 0;
+    if (t.chunked()) count /= ranks;
+    if (!t.moves_data()) count = 0;
     call_.send_count = call_.recv_count = count;
     if (t.irregular) {
         counts_.assign(static_cast<std::size_t>(ranks), count);
@@ -143,9 +145,9 @@ mpi::call experiment::prepare(std::uint64_t number) {
     std::ranges::fill(output_, std::byte{0xa5});
     mpi::call c = call_;
     c.recv = output_.data();
-    if (c.what == collective::bcast) {
-        if (me_ == c.root) fill(output_);
-        c.send = c.recv;
+    const collective_traits& t = traits(c.what);
+    if (t.one_buffer()) {
+        if (t.has_input(me_, c.root)) fill(output_);
     } else {
         fill(input_);
         c.send = input_.data();
@@ -173,30 +175,19 @@ std::string experiment::compare(std::size_t at, const std::vector<std::byte>& wa
 }
 
 std::string experiment::wrong() const {
+    problem p;
+    p.what = call_.what;
+    p.ranks = ranks_;
+    p.root = rank(call_.root);
+    const promises promised(p, 1);
+    // A rank whose only buffer is its input still has it there.
+    const collective_traits& t = traits(p.what);
+    const bool keeps = t.one_buffer() && t.has_input(me_, call_.root);
     const std::int64_t count = call_.recv_count;
-    const std::int64_t mine = me_ * count;
-    const bool has_result = !traits(call_.what).rooted || me_ == call_.root;
-    switch (call_.what) {
-        case collective::barrier: return {};
-        case collective::bcast: return compare(0, values(call_.root), 0, count);
-        case collective::scatter:
-        case collective::scatterv: return compare(0, values(call_.root), mine, count);
-        case collective::reduce: return has_result ? compare(0, combined(0, ranks_), 0, count) : std::string();
-        case collective::allreduce: return compare(0, combined(0, ranks_), 0, count);
-        case collective::reduce_scatter_block:
-        case collective::reduce_scatter: return compare(0, combined(0, ranks_), mine, count);
-        case collective::scan: return compare(0, combined(0, me_ + 1), 0, count);
-        case collective::exscan: return me_ > 0 ? compare(0, combined(0, me_), 0, count) : std::string();
-        case collective::gather:
-        case collective::gatherv:
-        case collective::allgather:
-        case collective::allgatherv:
-        case collective::alltoall:
-        case collective::alltoallv: break;
-    }
-    const bool each = call_.what == collective::alltoall || call_.what == collective::alltoallv;
-    for (int r = 0; r < ranks_ && has_result; ++r) {
-        std::string found = compare(static_cast<std::size_t>(r * count), values(r), each ? mine : 0, count);
+    for (block b = 0; b < promised.blocks(me_, keeps ? buffer::input : buffer::output); ++b) {
+        const value want = keeps ? promised.at_start(me_, b) : promised.at_end(me_, b);
+        std::string found = compare(static_cast<std::size_t>(b * count), combined(want.by->low, want.by->high + 1),
+                                    want.origin * count, count);
         if (!found.empty()) return found;
     }
     return {};

@@ -14,7 +14,7 @@
 namespace rubato {
 
 /// Ranks whose contributions a value holds, in the order of the operands where that is the order of ranks.
-struct contributions {
+struct RUBATO_API contributions {
     std::vector<bool> from{};
     std::int32_t low = 0;  ///< lowest and highest contributor
     std::int32_t high = -1;
@@ -40,7 +40,7 @@ std::string to_string(const value& v);
 /// equal, a block of a smaller key is never smaller.
 using size_key = std::pair<std::int64_t, std::int64_t>;
 
-class promises {
+class RUBATO_API promises {
 public:
     promises(const problem& p, std::uint32_t parts) : p_(p), t_(traits(p.what)), parts_(parts) {}
 
