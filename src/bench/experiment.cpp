@@ -1,6 +1,6 @@
 #include "bench/experiment.hpp"
 
-#include "../../schedule/promises.hpp"
+#include "schedule/promises.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,13 @@
 #include "rubato/player.hpp"
 
+#include "core/wire.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <utility>
 
 namespace rubato {
@@ -23,22 +28,43 @@ time_ns time_in(std::int64_t v) { return time_ns(v >> (number_bits + 1)); }
 bool said_before(std::int64_t v) { return ((v >> number_bits) & 1) != 0; }
 bool speaks_of(std::int64_t v, std::uint64_t number) { return ((v ^ static_cast<std::int64_t>(number)) & 255) == 0; }
 
-/// How one rank tells another of an invocation.
+/// How one rank tells another of an invocation. Its radix, hosts and arrivals follow.
+struct announcement {
+    std::int64_t number;
+    std::int64_t algorithm;
+    std::int64_t what;
+    std::int64_t root;
+    std::int64_t segments;
+    std::int64_t commutative;
+    std::int64_t idempotent;
+    std::int64_t round_time;
+    std::int64_t bytes;
+    std::int64_t type;
+    std::int64_t op;
+    std::int64_t observed;
+    std::int64_t radix_size;
+    std::int64_t hosts_size;
+};
+
 std::vector<std::int64_t> written(std::uint64_t number, const intent& i, std::int64_t bytes) {
-    std::vector<std::int64_t> text{static_cast<std::int64_t>(number),
-                                   i.use - algorithms().data(),
-                                   static_cast<std::int64_t>(i.what.what),
-                                   i.what.root.value,
-                                   i.what.segments,
-                                   i.what.commutative,
-                                   i.what.idempotent,
-                                   i.what.round_time.count(),
-                                   bytes,
-                                   i.type,
-                                   i.op,
-                                   i.observed,
-                                   static_cast<std::int64_t>(i.what.radix.size()),
-                                   static_cast<std::int64_t>(i.what.hosts.size())};
+    const announcement head{
+        .number = static_cast<std::int64_t>(number),
+        .algorithm = i.use - algorithms().data(),
+        .what = static_cast<std::int64_t>(i.what.what),
+        .root = i.what.root.value,
+        .segments = i.what.segments,
+        .commutative = i.what.commutative,
+        .idempotent = i.what.idempotent,
+        .round_time = i.what.round_time.count(),
+        .bytes = bytes,
+        .type = i.type,
+        .op = i.op,
+        .observed = i.observed,
+        .radix_size = static_cast<std::int64_t>(i.what.radix.size()),
+        .hosts_size = static_cast<std::int64_t>(i.what.hosts.size()),
+    };
+    const auto numbers = std::bit_cast<std::array<std::int64_t, numbers_in<announcement>()>>(head);
+    std::vector<std::int64_t> text(numbers.begin(), numbers.end());
     text.insert(text.end(), i.what.radix.begin(), i.what.radix.end());
     text.insert(text.end(), i.what.hosts.begin(), i.what.hosts.end());
     for (const time_ns t : i.what.arrivals) text.push_back(t.count());
@@ -46,26 +72,31 @@ std::vector<std::int64_t> written(std::uint64_t number, const intent& i, std::in
 }
 
 std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::int32_t ranks) {
-    constexpr std::size_t head = 14;
+    announcement head{};
+    std::memcpy(&head, text.data(), sizeof head);
     intent i;
-    i.use = &algorithms()[static_cast<std::size_t>(text[1])];
-    i.what.what = static_cast<collective>(text[2]);
+    i.use = &algorithms()[static_cast<std::size_t>(head.algorithm)];
+    i.what.what = static_cast<collective>(head.what);
     i.what.ranks = ranks;
-    i.what.root = rank(static_cast<std::int32_t>(text[3]));
-    i.what.segments = static_cast<std::uint32_t>(text[4]);
-    i.what.commutative = text[5] != 0;
-    i.what.idempotent = text[6] != 0;
-    i.what.round_time = time_ns(text[7]);
-    i.bytes = text[8];
-    i.type = static_cast<std::int32_t>(text[9]);
-    i.op = static_cast<std::int32_t>(text[10]);
-    i.observed = text[11] != 0;
-    const auto radix = static_cast<std::size_t>(text[12]);
-    const auto hosts = static_cast<std::size_t>(text[13]);
-    for (const std::int64_t k : text.subspan(head, radix)) i.what.radix.push_back(static_cast<std::int32_t>(k));
-    for (const std::int64_t h : text.subspan(head + radix, hosts)) i.what.hosts.push_back(static_cast<std::int32_t>(h));
-    for (const std::int64_t t : text.subspan(head + radix + hosts)) i.what.arrivals.emplace_back(t);
-    return {static_cast<std::uint64_t>(text[0]), i};
+    i.what.root = rank(static_cast<std::int32_t>(head.root));
+    i.what.segments = static_cast<std::uint32_t>(head.segments);
+    i.what.commutative = head.commutative != 0;
+    i.what.idempotent = head.idempotent != 0;
+    i.what.round_time = time_ns(head.round_time);
+    i.bytes = head.bytes;
+    i.type = static_cast<std::int32_t>(head.type);
+    i.op = static_cast<std::int32_t>(head.op);
+    i.observed = head.observed != 0;
+    std::span<const std::int64_t> rest = text.subspan(numbers_in<announcement>());
+    const auto next = [&rest](auto size) {
+        const auto part = rest.first(static_cast<std::size_t>(size));
+        rest = rest.subspan(part.size());
+        return part;
+    };
+    for (const std::int64_t k : next(head.radix_size)) i.what.radix.push_back(static_cast<std::int32_t>(k));
+    for (const std::int64_t h : next(head.hosts_size)) i.what.hosts.push_back(static_cast<std::int32_t>(h));
+    for (const std::int64_t t : rest) i.what.arrivals.emplace_back(t);
+    return {static_cast<std::uint64_t>(head.number), i};
 }
 
 /// What an algorithm does not use, its plan leaves out.

@@ -1,3 +1,4 @@
+#include "core/wire.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/mpi_stage.hpp"
 #include "mpi/private_communicator.hpp"
@@ -19,7 +20,7 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr std::int64_t version = 4;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::int64_t version = 5;  // of what ranks must agree on: plans, tags, announcements
 
 /// Ranks that have the same know the same algorithms by the same numbers.
 std::int64_t protocol() {
@@ -42,15 +43,19 @@ public:
           stage_(comm_.get(), rank_, size_, tags_, how.most_early),
           wants_background_(how.background) {
         const std::string refusal = how.background ? wrong_environment() : "";
-        // The lowest and the highest version, and whether somebody refuses, in one go.
         const std::int64_t mine = protocol();
-        std::array<std::int64_t, 3> all{mine, -mine, refusal.empty() ? 1 : 0};
-        check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 3, MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
-        if (all[0] != -all[1])
+        // The least of each.
+        struct {
+            std::int64_t protocol;
+            std::int64_t negative_protocol;  // of the greatest one
+            std::int64_t accepted;
+        } all{mine, -mine, refusal.empty() ? 1 : 0};
+        check(PMPI_Allreduce(MPI_IN_PLACE, &all, numbers_in(all), MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
+        if (all.protocol != -all.negative_protocol)
             throw error("different versions of rubato in one program", "their algorithms or messages differ",
                         "run the same version on all hosts");
         if (!refusal.empty()) throw error(refusal);
-        if (all[2] == 0)
+        if (all.accepted == 0)
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         agree_on(how.agreed);
         hosts_ = hosts_of(comm_.get());
@@ -199,23 +204,16 @@ private:
     time_ns now() const { return clock_.now() - epoch_; }
 
     void agree_on(player::settings& how) {
-        constexpr std::size_t longest = 128;
         struct {
-            std::int64_t numbers[3];
-            char predictor[longest];
-        } said{};
-        constexpr std::string_view too_long = "(too long)";  // rank 0's, so that all refuse it
-        if (how.predictor.size() >= longest) how.predictor = too_long;
-        said.numbers[0] = how.plans.quantum.count();
-        said.numbers[1] = how.exchange_every;
-        said.numbers[2] = how.from_bytes;
-        how.predictor.copy(said.predictor, how.predictor.size());
-        check(PMPI_Bcast(said.numbers, 3, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        check(PMPI_Bcast(said.predictor, longest, MPI_CHAR, 0, comm_.get()), "MPI_Bcast");
-        how.plans.quantum = time_ns(said.numbers[0]);
-        how.exchange_every = static_cast<std::int32_t>(said.numbers[1]);
-        how.from_bytes = said.numbers[2];
-        how.predictor = said.predictor;
+            std::int64_t quantum;
+            std::int64_t exchange_every;
+            std::int64_t from_bytes;
+        } said{how.plans.quantum.count(), how.exchange_every, how.from_bytes};
+        check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        how.plans.quantum = time_ns(said.quantum);
+        how.exchange_every = static_cast<std::int32_t>(said.exchange_every);
+        how.from_bytes = said.from_bytes;
+        how.predictor = broadcast(comm_.get(), how.predictor);
         (void)make_predictor(how.predictor);
         if (how.exchange_every < 1)
             throw error(fmt::format("an exchange every {} calls", how.exchange_every), "it takes place now and then",

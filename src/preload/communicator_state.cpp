@@ -1,10 +1,10 @@
 #include "preload/communicator_state.hpp"
 
+#include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "preload/session.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -88,11 +88,14 @@ communicator_state* attribute_of(session& now, MPI_Comm comm) {
 /// A number that no other communicator has, if all ranks are for a pilot: rank 0's count of those it has numbered, and
 /// who it is.
 std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool numbers) {
-    std::array<std::uint64_t, 2> said{0, now.affords_pilot() ? 0U : 1U};
-    if (numbers) said[0] = (static_cast<std::uint64_t>(now.rank()) << 32) + now.next_number();
-    check(PMPI_Allreduce(MPI_IN_PLACE, said.data(), 2, MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
-    if (said[1] != 0) return std::nullopt;
-    return said[0];
+    struct {
+        std::uint64_t number;
+        std::uint64_t refused;
+    } said{0, now.affords_pilot() ? 0U : 1U};
+    if (numbers) said.number = (static_cast<std::uint64_t>(now.rank()) << 32) + now.next_number();
+    check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
+    if (said.refused != 0) return std::nullopt;
+    return said.number;
 }
 
 }  // namespace

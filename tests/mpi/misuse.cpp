@@ -186,7 +186,7 @@ void check_settings() {
     };
     refuse("an exchange every 0 calls", with([](auto& s) { s.exchange_every = 0; }), {"every 0"});
     refuse("no such predictor", with([](auto& s) { s.predictor = "oracle"; }), {"oracle"});
-    refuse("a long predictor", with([](auto& s) { s.predictor = std::string(200, 'x'); }), {"too long"});
+    refuse("a long predictor", with([](auto& s) { s.predictor = std::string(200, 'x'); }), {"predictor", "xxx"});
     if (ranks == 1) return;
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm both = MPI_COMM_NULL;
