@@ -51,9 +51,7 @@ int main(int argc, char** argv) {
         thread.leave(nothing);
 
         std::vector<char> data(std::size_t{4} << 20);
-        const rubato::mpi::call bcast{collective::bcast, data.data(), static_cast<std::int64_t>(data.size()), {},
-                                      MPI_CHAR,          data.data(), static_cast<std::int64_t>(data.size()), {},
-                                      MPI_CHAR};
+        const auto bcast = rubato::mpi::call::bcast(data.data(), static_cast<std::int64_t>(data.size()), MPI_CHAR, 0);
         rubato::mpi::selection chain("bcast/chain+early");
         chain.segments = 256;
         world.run(chain, bcast);

@@ -74,11 +74,8 @@ void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::in
     c.op = MPI_SUM;
     mpi::call native = c;
     native.recv = reference.data();
-    if (a.what == collective::bcast) {
-        c.send = c.recv = out.data();
-        native.send = native.recv = reference.data();
-        if (me == 0) out = reference = in;
-    }
+    const collective_traits& t = traits(a.what);
+    if (t.one_buffer() && t.has_input(me, c.root)) out = reference = in;
     mpi::selection how(a);
     // Open MPI cuts a ring's blocks, and everything else's vector, into segments of this size.
     if (a.segmented) {
@@ -99,8 +96,7 @@ void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::in
         go = times[0].size() < 20 || (MPI_Wtime() - begin < seconds && times[0].size() < 5000) ? 1 : 0;
         MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
-    const bool has_result = a.what != collective::reduce || me == 0;
-    int wrong = has_result && out != reference ? 1 : 0;
+    int wrong = t.has_output(me, c.root) && out != reference ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Comm_free(&forced);
     if (me != 0) return;

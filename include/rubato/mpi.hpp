@@ -59,7 +59,7 @@ struct chunks {
 /// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it. Where MPI has one buffer,
 /// count or datatype for both sides (bcast, reductions), it is the one of `recv`; so are a reduce_scatter's counts, and
 /// it has no displacements. What MPI does not call significant on a rank is not looked at.
-struct call {
+struct RUBATO_API call {
     collective what = collective::barrier;
     const void* send = nullptr;
     std::int64_t send_count = 0;
@@ -71,6 +71,33 @@ struct call {
     MPI_Datatype recv_type = MPI_BYTE;
     MPI_Op op = MPI_OP_NULL;
     int root = 0;
+
+    static call barrier();
+    static call bcast(void* data, std::int64_t count, MPI_Datatype type, int root);
+    static call reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op, int root);
+    static call allreduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
+    static call scatter(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                        std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    static call gather(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                       std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    static call allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                          std::int64_t recv_count, MPI_Datatype recv_type);
+    static call alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                         std::int64_t recv_count, MPI_Datatype recv_type);
+    static call reduce_scatter_block(const void* send, void* recv, std::int64_t recv_count, MPI_Datatype type,
+                                     MPI_Op op);
+    static call scan(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
+    static call exscan(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
+    static call scatterv(const void* send, const chunks& send_chunks, MPI_Datatype send_type, void* recv,
+                         std::int64_t recv_count, MPI_Datatype recv_type, int root);
+    static call gatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                        const chunks& recv_chunks, MPI_Datatype recv_type, int root);
+    static call allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                           const chunks& recv_chunks, MPI_Datatype recv_type);
+    static call alltoallv(const void* send, const chunks& send_chunks, MPI_Datatype send_type, void* recv,
+                          const chunks& recv_chunks, MPI_Datatype recv_type);
+    static call reduce_scatter(const void* send, void* recv, std::span<const std::int64_t> counts, MPI_Datatype type,
+                               MPI_Op op);
 };
 
 /// The MPI library's own collective for the same call. Throws if a count does not fit in MPI's int.

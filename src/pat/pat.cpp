@@ -141,7 +141,7 @@ int collect(const void* site, const char* name, MPI_Comm comm, call c, const int
         if (traits(c.what).irregular && ours.rank() == c.root && counts != nullptr && displacements != nullptr) {
             wide_counts.assign(counts, counts + ours.size());
             wide_displacements.assign(displacements, displacements + ours.size());
-            (c.what == collective::scatterv ? c.send_chunks : c.recv_chunks) = {wide_counts, wide_displacements};
+            (traits(c.what).wide_input ? c.send_chunks : c.recv_chunks) = {wide_counts, wide_displacements};
         }
         selection how;
         const auto chosen = p.chosen.find(c.what);
@@ -252,40 +252,34 @@ int PAT_Repeat(int yes) {
 
 int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                 MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(
-        __builtin_return_address(0), "PAT_Scatter", comm,
-        {collective::scatter, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
+    return collect(__builtin_return_address(0), "PAT_Scatter", comm,
+                   call::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }
 
 int PAT_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(
-        __builtin_return_address(0), "PAT_Gather", comm,
-        {collective::gather, sendbuf, sendcount, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root});
+    return collect(__builtin_return_address(0), "PAT_Gather", comm,
+                   call::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }
 
 int PAT_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
                MPI_Comm comm) {
     return collect(__builtin_return_address(0), "PAT_Reduce", comm,
-                   {collective::reduce, sendbuf, count, {}, datatype, recvbuf, count, {}, datatype, op, root});
+                   call::reduce(sendbuf, recvbuf, count, datatype, op, root));
 }
 
 int PAT_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Bcast", comm,
-                   {collective::bcast, buffer, count, {}, datatype, buffer, count, {}, datatype, MPI_OP_NULL, root});
+    return collect(__builtin_return_address(0), "PAT_Bcast", comm, call::bcast(buffer, count, datatype, root));
 }
 
 int PAT_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(
-        __builtin_return_address(0), "PAT_Scatterv", comm,
-        {collective::scatterv, sendbuf, 0, {}, sendtype, recvbuf, recvcount, {}, recvtype, MPI_OP_NULL, root},
-        sendcounts, displs);
+    return collect(__builtin_return_address(0), "PAT_Scatterv", comm,
+                   call::scatterv(sendbuf, {}, sendtype, recvbuf, recvcount, recvtype, root), sendcounts, displs);
 }
 
 int PAT_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
     return collect(__builtin_return_address(0), "PAT_Gatherv", comm,
-                   {collective::gatherv, sendbuf, sendcount, {}, sendtype, recvbuf, 0, {}, recvtype, MPI_OP_NULL, root},
-                   recvcounts, displs);
+                   call::gatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype, root), recvcounts, displs);
 }

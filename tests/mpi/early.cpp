@@ -78,8 +78,7 @@ void check_improvised() {
     std::vector<double> sum(data.size());
     const auto n = static_cast<std::int64_t>(data.size());
     auto reduce =
-        ours.prepare("reduce/local_redirect",
-                     {collective::reduce, data.data(), n, {}, MPI_DOUBLE, sum.data(), n, {}, MPI_DOUBLE, MPI_SUM, 0});
+        ours.prepare("reduce/local_redirect", mpi::call::reduce(data.data(), sum.data(), n, MPI_DOUBLE, MPI_SUM, 0));
     for (int i = 0; i < 30; ++i) {
         std::ranges::fill(sum, 0.0);
         reduce.start();
@@ -96,7 +95,7 @@ void check_improvised() {
 void check_records() {
     mpi::communicator ours(MPI_COMM_WORLD);
     const std::int64_t n = std::int64_t{8} << 20;
-    mpi::call large{collective::bcast, nullptr, n, {}, MPI_CHAR, nullptr, n, {}, MPI_CHAR, MPI_OP_NULL, 0};
+    const mpi::call large = mpi::call::bcast(nullptr, n, MPI_CHAR, 0);
     if (ours.outline_of({}, large).what.what.segments < 100) fail("a large broadcast is not cut into segments");
     int x = 0;
     ours.bcast("bcast/linear", &x, 1, MPI_INT, 0);
@@ -183,8 +182,7 @@ void check_trouble() {
     }
     mpi::selection how("reduce/clairvoyant");
     for (int r = 0; r < ranks; ++r) how.arrivals.emplace_back(r);  // but no time of a round
-    mpi::persistent_call refused =
-        ours.prepare(how, {collective::reduce, &x, 1, {}, MPI_INT, &sum, 1, {}, MPI_INT, MPI_SUM, 0});
+    mpi::persistent_call refused = ours.prepare(how, mpi::call::reduce(&x, &sum, 1, MPI_INT, MPI_SUM, 0));
     if (me != 0) std::this_thread::sleep_for(20ms);
     const std::string said = refusal("a plan without a round time", [&] {
         refused.start();
@@ -197,11 +195,10 @@ void check_trouble() {
 
     // A call that is under way may be moved.
     std::vector<mpi::persistent_call> calls;
-    calls.push_back(ours.prepare("reduce/binomial+early",
-                                 {collective::reduce, &x, 1, {}, MPI_INT, &sum, 1, {}, MPI_INT, MPI_SUM, 0}));
+    calls.push_back(ours.prepare("reduce/binomial+early", mpi::call::reduce(&x, &sum, 1, MPI_INT, MPI_SUM, 0)));
     calls.front().expect();
     calls.front().start();
-    calls.push_back(ours.prepare("barrier/tree", {collective::barrier}));
+    calls.push_back(ours.prepare("barrier/tree", mpi::call::barrier()));
     calls.front().wait();
     if (me == 0 && sum != ranks) fail("a call that was moved is wrong");
 }

@@ -27,7 +27,7 @@ void refuse(const char* what, const std::function<void()>& f, std::initializer_l
 }
 
 mpi::call reduce_call(const int* in, int* out, int count, MPI_Op op = MPI_SUM, int root = 0) {
-    return {collective::reduce, in, count, {}, MPI_INT, out, count, {}, MPI_INT, op, root};
+    return mpi::call::reduce(in, out, count, MPI_INT, op, root);
 }
 
 void works(mpi::communicator& ours) {
@@ -71,9 +71,8 @@ void check_broken_promises() {
     std::vector<int> out(static_cast<std::size_t>(5000 * ranks));
     const mpi::selection early("reduce/chain+early");
     const mpi::call sum = reduce_call(in.data(), out.data(), 5000);
-    const mpi::call bcast{collective::bcast, nullptr, 0, {}, MPI_INT, in.data(), 5000, {}, MPI_INT, MPI_OP_NULL, 0};
-    const mpi::call floats{collective::reduce, in.data(), 5000, {},        MPI_FLOAT,
-                           out.data(),         5000,      {},   MPI_FLOAT, MPI_SUM};
+    const mpi::call bcast = mpi::call::bcast(in.data(), 5000, MPI_INT, 0);
+    const mpi::call floats = mpi::call::reduce(in.data(), out.data(), 5000, MPI_FLOAT, MPI_SUM, 0);
     for (int i = 0; i < 2; ++i) {
         check_broken_promise("another collective", early, sum, "bcast/binomial+early", bcast,
                              "bcast/binomial+early is called where reduce/chain+early was named");
@@ -93,17 +92,8 @@ void check_broken_promises() {
     std::vector<std::int64_t> places;
     for (int r = 0; r < ranks; ++r) places.push_back(5000L * r);
     const auto gatherv = [&](std::vector<std::int64_t>& counts) {
-        return mpi::call{collective::gatherv,
-                         in.data(),
-                         me == 0 ? 1 : counts.back(),
-                         {},
-                         MPI_INT,
-                         out.data(),
-                         0,
-                         {counts, places},
-                         MPI_INT,
-                         MPI_OP_NULL,
-                         0};
+        return mpi::call::gatherv(in.data(), me == 0 ? 1 : counts.back(), MPI_INT, out.data(), {counts, places},
+                                  MPI_INT, 0);
     };
     mpi::communicator ours(MPI_COMM_WORLD);
     works(ours);

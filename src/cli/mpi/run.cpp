@@ -43,8 +43,8 @@ struct times {
 /// calls.
 template <class Before, class F>
 times measure(time_ns delay, Before before, F f) {
-    mpi::run_native(MPI_COMM_WORLD, {collective::barrier});
-    mpi::run_native(MPI_COMM_WORLD, {collective::barrier});
+    mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
+    mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
     using clock = std::chrono::steady_clock;
     const clock::time_point zero = clock::now();
     before();
