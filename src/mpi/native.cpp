@@ -1,64 +1,54 @@
+// The MPI library's own collectives, blocking or not.
+#include "mpi/calls.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/narrow.hpp"
 
 namespace rubato::mpi {
+namespace {
 
-void run_native(MPI_Comm comm, const call& c) {
-    const narrow_counts n(c);
+/// Blocks where there is no request.
+void make(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* request) {
+    // By these names calls.def calls them.
+    const void* const send = c.send;
+    void* const recv = c.recv;
+    const MPI_Datatype send_type = c.send_type;
+    const MPI_Datatype recv_type = c.recv_type;
+    const MPI_Op op = c.op;
+    const int root = c.root;
+    const int send_count = n.sends;
+    const int recv_count = n.recvs;
+    const int* const send_counts = n.send_counts.data();
+    const int* const send_places = n.send_places.data();
+    const int* const recv_counts = n.recv_counts.data();
+    const int* const recv_places = n.recv_places.data();
+#define CALL(what, name, ...)                                                   \
+    case collective::what:                                                      \
+        if (request == nullptr)                                                 \
+            check(MPI_##name(ARGUMENTS(__VA_ARGS__)), "MPI_" #name);            \
+        else                                                                    \
+            check(MPI_I##what(ARGUMENTS(__VA_ARGS__), request), "MPI_I" #what); \
+        break;
     switch (c.what) {
-        case collective::barrier: check(MPI_Barrier(comm), "MPI_Barrier"); break;
-        case collective::bcast: check(MPI_Bcast(c.recv, n.recvs, c.recv_type, c.root, comm), "MPI_Bcast"); break;
-        case collective::reduce:
-            check(MPI_Reduce(c.send, c.recv, n.recvs, c.recv_type, c.op, c.root, comm), "MPI_Reduce");
-            break;
-        case collective::allreduce:
-            check(MPI_Allreduce(c.send, c.recv, n.recvs, c.recv_type, c.op, comm), "MPI_Allreduce");
-            break;
-        case collective::scatter:
-            check(MPI_Scatter(c.send, n.sends, c.send_type, c.recv, n.recvs, c.recv_type, c.root, comm), "MPI_Scatter");
-            break;
-        case collective::gather:
-            check(MPI_Gather(c.send, n.sends, c.send_type, c.recv, n.recvs, c.recv_type, c.root, comm), "MPI_Gather");
-            break;
-        case collective::allgather:
-            check(MPI_Allgather(c.send, n.sends, c.send_type, c.recv, n.recvs, c.recv_type, comm), "MPI_Allgather");
-            break;
-        case collective::alltoall:
-            check(MPI_Alltoall(c.send, n.sends, c.send_type, c.recv, n.recvs, c.recv_type, comm), "MPI_Alltoall");
-            break;
-        case collective::reduce_scatter_block:
-            check(MPI_Reduce_scatter_block(c.send, c.recv, n.recvs, c.recv_type, c.op, comm),
-                  "MPI_Reduce_scatter_block");
-            break;
-        case collective::scan: check(MPI_Scan(c.send, c.recv, n.recvs, c.recv_type, c.op, comm), "MPI_Scan"); break;
-        case collective::exscan:
-            check(MPI_Exscan(c.send, c.recv, n.recvs, c.recv_type, c.op, comm), "MPI_Exscan");
-            break;
-        case collective::scatterv:
-            check(MPI_Scatterv(c.send, n.send_counts.data(), n.send_places.data(), c.send_type, c.recv, n.recvs,
-                               c.recv_type, c.root, comm),
-                  "MPI_Scatterv");
-            break;
-        case collective::gatherv:
-            check(MPI_Gatherv(c.send, n.sends, c.send_type, c.recv, n.recv_counts.data(), n.recv_places.data(),
-                              c.recv_type, c.root, comm),
-                  "MPI_Gatherv");
-            break;
-        case collective::allgatherv:
-            check(MPI_Allgatherv(c.send, n.sends, c.send_type, c.recv, n.recv_counts.data(), n.recv_places.data(),
-                                 c.recv_type, comm),
-                  "MPI_Allgatherv");
-            break;
-        case collective::alltoallv:
-            check(MPI_Alltoallv(c.send, n.send_counts.data(), n.send_places.data(), c.send_type, c.recv,
-                                n.recv_counts.data(), n.recv_places.data(), c.recv_type, comm),
-                  "MPI_Alltoallv");
-            break;
-        case collective::reduce_scatter:
-            check(MPI_Reduce_scatter(c.send, c.recv, n.recv_counts.data(), c.recv_type, c.op, comm),
-                  "MPI_Reduce_scatter");
-            break;
+#include "mpi/calls.def"
     }
 }
+
+}  // namespace
+
+void run_native(MPI_Comm comm, const call& c) { make(comm, c, narrow_counts(c), nullptr); }
+
+native_call::native_call(MPI_Comm comm, const call& c)
+    : comm_(comm), call_(c), counts_(std::make_unique<narrow_counts>(c)) {}
+native_call::~native_call() = default;
+
+void native_call::start() { make(comm_, call_, *counts_, &request_); }
+
+bool native_call::test() {
+    int done = 0;
+    check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+}
+
+void native_call::wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
 }  // namespace rubato::mpi

@@ -1,30 +1,28 @@
 // The entries of C: MPI_X and PMPI_X of every collective, of the three forms. The Fortran libraries come here, too:
 // Open MPI's by PMPI_X, MPICH's by MPI_X.
+#include "mpi/calls.hpp"
 #include "preload/entry.hpp"
 
 #define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
-#define OPEN(...) __VA_ARGS__
 
+/// `parameters` and `values` are in parentheses; the rest is what they mean.
 #define ENTRY(function, what, how, parameters, values, ...)                                         \
     extern "C" RUBATO_API int function parameters {                                                 \
         static const auto next = next_function(function, #function);                                \
         return enter<collective::what, form::how>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, \
                                                   [&] { return next values; });                     \
     }
-
-#define BLOCKING(function, what, parameters, values, ...) \
-    ENTRY(function, what, blocking, parameters, values, __VA_ARGS__)
-#define NONBLOCKING(function, what, parameters, values, ...) \
-    ENTRY(function, what, nonblocking, (OPEN parameters, MPI_Request * request), (OPEN values, request), __VA_ARGS__)
-#define MAKER(function, what, parameters, values, ...)                                           \
-    extern "C" RUBATO_API int function parameters {                                              \
-        static const auto next = next_function(function, #function);                             \
-        return make<collective::what>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, request, \
-                                      [&] { return next values; });                              \
+#define BLOCKING(function, what, ...) \
+    ENTRY(function, what, blocking, (PARAMETERS(__VA_ARGS__)), (ARGUMENTS(__VA_ARGS__)), MEMBERS(__VA_ARGS__))
+#define NONBLOCKING(function, what, ...)                                                 \
+    ENTRY(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
+          (ARGUMENTS(__VA_ARGS__), request), MEMBERS(__VA_ARGS__))
+#define PERSISTENT(function, what, ...)                                                                   \
+    extern "C" RUBATO_API int function(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request) {    \
+        static const auto next = next_function(function, #function);                                      \
+        return make<collective::what>(SITE, comm, arguments<COUNT, PLACE>{MEMBERS(__VA_ARGS__)}, request, \
+                                      [&] { return next(ARGUMENTS(__VA_ARGS__), info, request); });       \
     }
-#define PERSISTENT(function, what, parameters, values, ...)                                                      \
-    MAKER(function, what, (OPEN parameters, MPI_Info info, MPI_Request * request), (OPEN values, info, request), \
-          __VA_ARGS__)
 
 #ifdef MPICH_VERSION
 #define INIT(prefix, name) prefix##_##name##_init
@@ -33,10 +31,10 @@
 #define INIT(prefix, name) prefix##X_##name##_init
 #define COUNT int
 #define PLACE int
-#define CALL(what, name, parameters, values, ...)                                            \
-    extern "C" int MPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request); \
-    extern "C" int PMPIX_##name##_init(OPEN parameters, MPI_Info info, MPI_Request* request);
-#include "preload/calls.def"
+#define CALL(what, name, ...)                                                                        \
+    extern "C" int MPIX_##name##_init(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request); \
+    extern "C" int PMPIX_##name##_init(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request);
+#include "mpi/calls.def"
 #undef COUNT
 #undef PLACE
 #endif
@@ -46,14 +44,14 @@ using namespace rubato::preload;
 
 #define COUNT int
 #define PLACE int
-#define CALL(what, name, parameters, values, ...)                      \
-    BLOCKING(MPI_##name, what, parameters, values, __VA_ARGS__)        \
-    BLOCKING(PMPI_##name, what, parameters, values, __VA_ARGS__)       \
-    NONBLOCKING(MPI_I##what, what, parameters, values, __VA_ARGS__)    \
-    NONBLOCKING(PMPI_I##what, what, parameters, values, __VA_ARGS__)   \
-    PERSISTENT(INIT(MPI, name), what, parameters, values, __VA_ARGS__) \
-    PERSISTENT(INIT(PMPI, name), what, parameters, values, __VA_ARGS__)
-#include "preload/calls.def"
+#define CALL(what, name, ...)                                    \
+    BLOCKING(MPI_##name, what __VA_OPT__(, ) __VA_ARGS__)        \
+    BLOCKING(PMPI_##name, what __VA_OPT__(, ) __VA_ARGS__)       \
+    NONBLOCKING(MPI_I##what, what __VA_OPT__(, ) __VA_ARGS__)    \
+    NONBLOCKING(PMPI_I##what, what __VA_OPT__(, ) __VA_ARGS__)   \
+    PERSISTENT(INIT(MPI, name), what __VA_OPT__(, ) __VA_ARGS__) \
+    PERSISTENT(INIT(PMPI, name), what __VA_OPT__(, ) __VA_ARGS__)
+#include "mpi/calls.def"
 #undef COUNT
 #undef PLACE
 
@@ -61,13 +59,13 @@ using namespace rubato::preload;
 #if MPI_VERSION >= 4
 #define COUNT MPI_Count
 #define PLACE MPI_Aint
-#define CALL(what, name, parameters, values, ...)                          \
-    BLOCKING(MPI_##name##_c, what, parameters, values, __VA_ARGS__)        \
-    BLOCKING(PMPI_##name##_c, what, parameters, values, __VA_ARGS__)       \
-    NONBLOCKING(MPI_I##what##_c, what, parameters, values, __VA_ARGS__)    \
-    NONBLOCKING(PMPI_I##what##_c, what, parameters, values, __VA_ARGS__)   \
-    PERSISTENT(MPI_##name##_init_c, what, parameters, values, __VA_ARGS__) \
-    PERSISTENT(PMPI_##name##_init_c, what, parameters, values, __VA_ARGS__)
+#define CALL(what, name, ...)                                        \
+    BLOCKING(MPI_##name##_c, what __VA_OPT__(, ) __VA_ARGS__)        \
+    BLOCKING(PMPI_##name##_c, what __VA_OPT__(, ) __VA_ARGS__)       \
+    NONBLOCKING(MPI_I##what##_c, what __VA_OPT__(, ) __VA_ARGS__)    \
+    NONBLOCKING(PMPI_I##what##_c, what __VA_OPT__(, ) __VA_ARGS__)   \
+    PERSISTENT(MPI_##name##_init_c, what __VA_OPT__(, ) __VA_ARGS__) \
+    PERSISTENT(PMPI_##name##_init_c, what __VA_OPT__(, ) __VA_ARGS__)
 #define CALL_WITHOUT_COUNT(...)
-#include "preload/calls.def"
+#include "mpi/calls.def"
 #endif

@@ -1,15 +1,10 @@
 // The names by which Fortran programs call collectives. They only note the place of the call: the MPI library's own
 // functions of these names translate handles and buffers and then come to the entries of C. All their arguments are
 // addresses.
+#include "mpi/calls.hpp"
 #include "preload/guard.hpp"
 #include "preload/next.hpp"
 #include "rubato/core.hpp"
-
-#define OPEN(...) __VA_ARGS__
-#define JOIN(a, b) JOIN_(a, b)
-#define JOIN_(a, b) a##b
-#define COUNT_OF(...) COUNT_OF_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define COUNT_OF_(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
 
 #define PARAMETERS_2 void *a, void *b
 #define PARAMETERS_3 PARAMETERS_2, void* c
@@ -54,9 +49,9 @@
 using namespace rubato::preload;
 
 // After the arguments comes the error code; what does not block has a request before it, what persists an info as well.
-#define CALL(what, name, parameters, values, ...)                           \
-    ENTRIES(mpi_##what, COUNT_OF(OPEN values, error))                       \
-    ENTRIES(mpi_i##what, COUNT_OF(OPEN values, request, error))             \
-    ENTRIES(mpi_##what##_init, COUNT_OF(OPEN values, info, request, error)) \
-    ENTRIES(mpix_##what##_init, COUNT_OF(OPEN values, info, request, error))
-#include "preload/calls.def"
+#define CALL(what, name, ...)                                                          \
+    ENTRIES(mpi_##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), error))                       \
+    ENTRIES(mpi_i##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), request, error))             \
+    ENTRIES(mpi_##what##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error)) \
+    ENTRIES(mpix_##what##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error))
+#include "mpi/calls.def"

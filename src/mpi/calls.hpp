@@ -1,0 +1,36 @@
+// What can be made of a row of calls.def: parameters, the same as arguments, and what they mean. A parameter's name is
+// that of a member of mpi::call, or of preload::arguments where MPI has arrays. COUNT and PLACE are the types of counts
+// and displacements.
+#pragma once
+
+#define PARAMETER_send const void* send
+#define PARAMETER_send_count COUNT send_count
+#define PARAMETER_send_counts const COUNT* send_counts
+#define PARAMETER_send_places const PLACE* send_places
+#define PARAMETER_send_type MPI_Datatype send_type
+#define PARAMETER_recv void* recv
+#define PARAMETER_recv_count COUNT recv_count
+#define PARAMETER_recv_counts const COUNT* recv_counts
+#define PARAMETER_recv_places const PLACE* recv_places
+#define PARAMETER_recv_type MPI_Datatype recv_type
+#define PARAMETER_op MPI_Op op
+#define PARAMETER_root int root
+
+#define PARAMETER(name) PARAMETER_##name
+#define MEMBER(name) .name = name
+#define PARAMETERS(...) EACH(PARAMETER __VA_OPT__(, ) __VA_ARGS__) __VA_OPT__(, ) MPI_Comm comm
+#define ARGUMENTS(...) __VA_ARGS__ __VA_OPT__(, ) comm
+#define MEMBERS(...) EACH(MEMBER __VA_OPT__(, ) __VA_ARGS__)
+
+#define JOIN(a, b) JOIN_(a, b)
+#define JOIN_(a, b) a##b
+#define COUNT_OF(...) COUNT_OF_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define COUNT_OF_(a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
+
+/// macro(a), macro(b), ...
+#define EACH(macro, ...) __VA_OPT__(JOIN(EACH_, COUNT_OF(__VA_ARGS__))(macro, __VA_ARGS__))
+#define EACH_4(macro, a, b, c, d) macro(a), macro(b), macro(c), macro(d)
+#define EACH_5(macro, a, ...) macro(a), EACH_4(macro, __VA_ARGS__)
+#define EACH_6(macro, a, ...) macro(a), EACH_5(macro, __VA_ARGS__)
+#define EACH_7(macro, a, ...) macro(a), EACH_6(macro, __VA_ARGS__)
+#define EACH_8(macro, a, ...) macro(a), EACH_7(macro, __VA_ARGS__)
