@@ -145,6 +145,7 @@ struct outline {
 };
 
 class persistent_call;
+struct call_facts;
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
 /// share, a record of who came when. Not for several threads at once; several of these may be used by several threads
@@ -215,6 +216,10 @@ public:
 
     /// `site`: the place in the program, for the record; null: the caller.
     void run(const selection& how, const call& c, const void* site = nullptr);
+
+    /// The same in two steps, for a caller that has looked at the call itself (src/mpi/call_facts.hpp).
+    intent intent_of(const selection& how, const call_facts& c) const;
+    void run_as(const intent& what, const call_facts& c, const void* site = nullptr);
 
     void barrier(const selection& how);
     void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);

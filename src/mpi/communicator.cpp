@@ -136,8 +136,10 @@ public:
     }
 
     outline outline_of(const selection& how, const call& c) const {
-        return {intent_of(c, how, rank_, hosts_), layout_before(c, rank_, size_), how.use == nullptr};
+        const call_facts known(c, rank_, size_);
+        return {intent_of(how, known), known.sizes(), how.use == nullptr};
     }
+    intent intent_of(const selection& how, const call_facts& c) const { return mpi::intent_of(c, how, hosts_); }
     void expect(const outline& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
@@ -167,6 +169,14 @@ public:
     void run(const selection& how, const call& c, const void* site) {
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
+        (void)advance(true);
+    }
+    void run_as(const intent& what, const call_facts& c, const void* site) {
+        const std::lock_guard lock(mutex_);
+        arrive(site, [&] {
+            call_ = c;
+            return what;
+        });
         (void)advance(true);
     }
     void progress() {
@@ -221,13 +231,22 @@ private:
     }
 
     void arrive(const selection& how, const call& c, const void* site) {
+        arrive(site, [&] {
+            call_ = call_facts(c, rank_, size_);
+            intent what = intent_of(how, call_);
+            if (how.use == nullptr) choose_for(what);
+            return what;
+        });
+    }
+    /// `look` finds out what is called and how it is made, or throws.
+    template <class Look>
+    void arrive(const void* site, Look look) {
         if (under_way_) throw_under_way();
         arrival_ = clock_.now();
         site_ = site;
         intent what;
         try {
-            what = intent_of(c, how, rank_, hosts_);
-            if (how.use == nullptr) choose_for(what);
+            what = look();
             if (what.use->early) watch();
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
@@ -241,7 +260,6 @@ private:
         kind_ = what.kind();
         observed_ = what.observed;
         last_used_ = what.use;
-        call_ = c;
         if (what.use->dynamic)
             improvised_ = stage_.improvise(what, call_, player_->pass(arrival_ - epoch_));
         else
@@ -324,7 +342,7 @@ private:
     bool wants_background_;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
-    call call_{};  // under way
+    call_facts call_{};  // under way
     operation kind_{};
     bool observed_ = false;
     time_ns arrival_{};
@@ -354,12 +372,17 @@ void communicator::use_model(const model& network, const model& inside) { state_
 const algorithm* communicator::last_used() const { return state_->last_used(); }
 void communicator::expect(const outline& what) { state_->expect(what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }
+intent communicator::intent_of(const selection& how, const call_facts& c) const { return state_->intent_of(how, c); }
 void communicator::progress() { state_->progress(); }
 void communicator::processing_start() { state_->processing_start(); }
 void communicator::edge(double fraction) { state_->edge(fraction); }
 void communicator::processing_end() { state_->processing_end(); }
 void communicator::run(const selection& how, const call& c, const void* site) {
     state_->run(how, c, site != nullptr ? site : __builtin_return_address(0));
+}
+
+void communicator::run_as(const intent& what, const call_facts& c, const void* site) {
+    state_->run_as(what, c, site != nullptr ? site : __builtin_return_address(0));
 }
 
 persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }

@@ -87,6 +87,9 @@ private:
     MPI_Datatype shifted_ = MPI_DATATYPE_NULL;
 };
 
+/// Most calls use the type of the one before. A predefined one cannot be freed, and then mean something else.
+thread_local type_info last;
+
 }  // namespace
 
 mpi_error::mpi_error(std::string_view call, int code)
@@ -97,8 +100,6 @@ void check(int code, const char* call) {
 }
 
 type_info inspect(MPI_Datatype type) {
-    // Most calls use the type of the one before. A predefined one cannot be freed, and then mean something else.
-    static thread_local type_info last;
     if (type == last.type) return last;
     type_info t;
     t.type = type;
@@ -120,6 +121,13 @@ type_info inspect(MPI_Datatype type) {
     int types = 0;
     if (is_predefined(combiner_of(type, integers, addresses, types))) last = t;
     return t;
+}
+
+std::int64_t element_bytes(MPI_Datatype type) {
+    if (type == last.type) return last.size;
+    MPI_Count size = 0;
+    check(MPI_Type_size_x(type, &size), "MPI_Type_size_x");
+    return size;
 }
 
 std::size_t footprint(const type_info& t, std::int64_t n) {

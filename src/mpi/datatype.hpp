@@ -21,6 +21,8 @@ struct type_info {
     bool dense = true;  ///< elements lie in memory as in a message, without gaps, one after the other
 };
 type_info inspect(MPI_Datatype type);
+/// The size of an element alone, which is quicker to find.
+std::int64_t element_bytes(MPI_Datatype type);
 
 /// Bytes that n elements span in memory, and where element 0 is if they begin at the first of these bytes.
 std::size_t footprint(const type_info& t, std::int64_t n);

@@ -1,6 +1,7 @@
 #include "mpi/mpi_stage.hpp"
 
 #include "mpi/choice.hpp"
+#include "mpi/predefined.hpp"
 #include "mpi/process.hpp"
 
 #include <algorithm>
@@ -10,107 +11,38 @@
 namespace rubato::mpi {
 namespace {
 
-/// Datatypes and operators that mean the same on all ranks, known to each other by their places here.
-const auto& predefined_types() {
-    static const std::array types{MPI_CHAR,
-                                  MPI_SIGNED_CHAR,
-                                  MPI_UNSIGNED_CHAR,
-                                  MPI_BYTE,
-                                  MPI_WCHAR,
-                                  MPI_SHORT,
-                                  MPI_UNSIGNED_SHORT,
-                                  MPI_INT,
-                                  MPI_UNSIGNED,
-                                  MPI_LONG,
-                                  MPI_UNSIGNED_LONG,
-                                  MPI_LONG_LONG,
-                                  MPI_UNSIGNED_LONG_LONG,
-                                  MPI_FLOAT,
-                                  MPI_DOUBLE,
-                                  MPI_LONG_DOUBLE,
-                                  MPI_C_BOOL,
-                                  MPI_INT8_T,
-                                  MPI_INT16_T,
-                                  MPI_INT32_T,
-                                  MPI_INT64_T,
-                                  MPI_UINT8_T,
-                                  MPI_UINT16_T,
-                                  MPI_UINT32_T,
-                                  MPI_UINT64_T,
-                                  MPI_FLOAT_INT,
-                                  MPI_DOUBLE_INT,
-                                  MPI_LONG_INT,
-                                  MPI_2INT,
-                                  MPI_SHORT_INT,
-                                  MPI_C_FLOAT_COMPLEX,
-                                  MPI_C_DOUBLE_COMPLEX,
-                                  MPI_INTEGER,
-                                  MPI_REAL,
-                                  MPI_DOUBLE_PRECISION};
-    return types;
-}
-const auto& predefined_ops() {
-    static const std::array ops{MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
-                                MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
-    return ops;
-}
-
-template <class List, class Handle>
-std::int32_t place(const List& list, Handle h) {
-    const auto found = std::ranges::find(list, h);
-    return found == list.end() ? -1 : static_cast<std::int32_t>(found - list.begin());
-}
-
-/// x*x = x, so that counting a contribution twice does no harm.
-bool is_idempotent(MPI_Op op) {
-    const std::array ops{MPI_MIN, MPI_MAX, MPI_LAND, MPI_BAND, MPI_LOR, MPI_BOR, MPI_MINLOC, MPI_MAXLOC};
-    return std::ranges::find(ops, op) != ops.end();
-}
-
-bool commutes(MPI_Op op) {
-    int yes = 0;
-    check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
-    return yes != 0;
-}
-
-/// Throws if the operator is not for that datatype. Later, where data is combined, MPI would end the program.
-void check_combines(const call& c, std::int32_t type, std::int32_t op) {
-    constexpr std::size_t most = 64;
-    static std::array<std::array<std::atomic<bool>, most>, most> known_to{};
-    std::atomic<bool>* const known =
-        type >= 0 ? &known_to[static_cast<std::size_t>(type)][static_cast<std::size_t>(op)] : nullptr;
-    if (c.recv_type == MPI_DATATYPE_NULL || (known != nullptr && known->load(std::memory_order_relaxed))) return;
+/// Throws if a predefined operator is not for the datatype. Later, where data is combined, MPI would end the program.
+void check_combines(const call_facts& c) {
+    if (c.op_number < 0) return;
+    std::atomic<bool>* const known = c.type_number >= 0 ? &known_to_combine(c.type_number, c.op_number) : nullptr;
+    if (known != nullptr && known->load(std::memory_order_relaxed)) return;
     const errors_returned instead_of_ending;
     std::array<std::byte, 64> nothing{};
-    check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, c.recv_type, c.op), "MPI_Reduce_local");
+    check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, c.in.type, c.op), "MPI_Reduce_local");
     if (known != nullptr) known->store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-intent intent_of(const call& c, const selection& how, int me, const std::vector<std::int32_t>& hosts) {
-    const auto ranks = static_cast<int>(hosts.size());
+intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts) {
     intent i;
-    i.bytes = chunk_bytes(c, me, ranks);
-    const std::int64_t agreed = traits(c.what).irregular ? agreed_bytes(c, me, ranks) : i.bytes;
-    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, ranks, agreed);
+    i.bytes = c.bytes;
+    i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, c.ranks, c.agreed_bytes);
     i.what.what = c.what;
-    i.what.ranks = ranks;
-    if (traits(c.what).rooted) i.what.root = rubato::rank(c.root);
+    i.what.ranks = c.ranks;
+    if (c.traits().rooted) i.what.root = rubato::rank(c.root);
     const bool given = how.use != nullptr && how.segments != 0;
-    i.what.segments = given ? how.segments : default_segments(*i.use, agreed);
+    i.what.segments = given ? how.segments : default_segments(*i.use, c.agreed_bytes);
     i.what.radix = how.radix;
     if (i.use->arrival_aware || how.use == nullptr) i.what.arrivals = how.arrivals;
     if (i.use->uses_round_time()) i.what.round_time = how.round_time;
     if (i.use->host_aware) i.what.hosts = how.hosts.empty() ? hosts : how.hosts;
-    if (traits(c.what).reduces) {
-        if (c.op == MPI_OP_NULL)
-            throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
-        i.what.commutative = commutes(c.op);
-        i.what.idempotent = is_idempotent(c.op);
-        i.type = place(predefined_types(), c.recv_type);
-        i.op = place(predefined_ops(), c.op);
-        if (i.op >= 0) check_combines(c, i.type, i.op);
+    if (c.traits().reduces) {
+        check_combines(c);
+        i.what.commutative = c.commutative;
+        i.what.idempotent = c.idempotent();
+        i.type = c.type_number;
+        i.op = c.op_number;
     }
     return i;
 }
@@ -140,33 +72,34 @@ bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t n
     if (reduces && (what.type < 0 || what.op < 0)) return false;
     const bool named = named_.number == number;
     if (!named && what.bytes == intent::unknown) return false;
-    const type_info unit = reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)]) : type_info{};
+    const type_info unit =
+        reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)].type) : type_info{};
     const layout sizes = named ? named_.sizes : layout::uniform(what.bytes / unit.size);
     const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
     if (needed > most_early_) return false;
     buffers_.bind_early(sizes, unit, p);
-    transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)] : MPI_OP_NULL, number);
+    transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)].op : MPI_OP_NULL, number);
     return true;
 }
 
 void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
-    const call& c = *static_cast<const call*>(given);
+    const call_facts& c = *static_cast<const call_facts*>(given);
     const schedule& s = entry.steps.steps();
-    if (in_place(c, me_) && !entry.safe_in_place)
-        entry.safe_in_place = !traits(c.what).measured_by_input() && safe_in_place(s, in_place_shift(c, me_) * s.parts);
+    if (c.in_place && !entry.safe_in_place)
+        entry.safe_in_place = !c.traits().measured_by_input() && safe_in_place(s, c.in_place_shift() * s.parts);
     const bool safe = entry.safe_in_place.value_or(true);
     if (begun) {
-        buffers_.bind_after(c, entry.steps, me_, ranks_, safe, comm_);
+        buffers_.bind_after(c, entry.steps, safe, comm_);
     } else {
-        buffers_.bind(c, entry.steps, me_, ranks_, safe, comm_);
+        buffers_.bind(c, entry.steps, safe, comm_);
         transport_.bind(buffers_.unit(), c.op, number);
     }
     call_ = &c;
 }
 
-std::unique_ptr<dynamic_run> mpi_stage::improvise(const intent& what, const call& c, std::uint64_t number) {
+std::unique_ptr<dynamic_run> mpi_stage::improvise(const intent& what, const call_facts& c, std::uint64_t number) {
     rubato::check(*what.use, what.what);
-    buffers_.bind(c, dynamic_run::places(), me_, ranks_, true, comm_);
+    buffers_.bind(c, dynamic_run::places(), true, comm_);
     transport_.bind(buffers_.unit(), c.op, number);
     return std::make_unique<dynamic_run>(*what.use, what.what, rank(me_), buffers_.sizes(), buffers_.where(),
                                          transport_, comm_,
@@ -232,7 +165,7 @@ bool mpi_stage::hear(std::vector<std::int64_t>& told) {
 }
 
 std::int64_t mpi_stage::bytes_on(rank other) const {
-    return call_ != nullptr ? chunk_bytes_on(*call_, other.value, me_, ranks_) : intent::unknown;
+    return call_ != nullptr ? call_->bytes_on(other.value) : intent::unknown;
 }
 
 void mpi_stage::drain() {

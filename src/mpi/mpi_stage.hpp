@@ -11,8 +11,8 @@
 
 namespace rubato::mpi {
 
-/// What is known of a call before it is made; only what MPI calls significant on this rank is looked at.
-intent intent_of(const call& c, const selection& how, int me, const std::vector<std::int32_t>& hosts);
+/// How a call is made, equal on all ranks but for the size of a chunk that differs.
+intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts);
 
 class mpi_stage final : public stage {
 public:
@@ -26,7 +26,7 @@ public:
     /// The sizes of an operation that is expected, for prepare_early.
     void name(layout sizes, std::uint64_t number) { named_ = {std::move(sizes), number}; }
     /// A run of an algorithm that chooses while it runs.
-    std::unique_ptr<dynamic_run> improvise(const intent& what, const call& c, std::uint64_t number);
+    std::unique_ptr<dynamic_run> improvise(const intent& what, const call_facts& c, std::uint64_t number);
     /// Notes the steps of later operations.
     void record(const common_clock& clock) {
         if (!recording_) recording_.emplace(transport_, clock);
@@ -73,7 +73,7 @@ private:
         layout sizes{};
         std::optional<std::uint64_t> number{};
     } named_{};
-    const call* call_ = nullptr;  // of the rank that has arrived
+    const call_facts* call_ = nullptr;  // of the rank that has arrived
     std::deque<posted> exchanges_{};
     std::deque<posted> told_{};
     std::vector<std::int64_t> told_to_{};  // how often each rank was told something

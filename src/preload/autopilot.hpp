@@ -3,7 +3,7 @@
 #pragma once
 
 #include "direct/director.hpp"
-#include "rubato/mpi.hpp"
+#include "mpi/call_facts.hpp"
 
 #include <exception>
 #include <functional>
@@ -40,11 +40,11 @@ public:
     /// Whether a call could be made by anything but the native collective. Equal on all ranks, and a matter of
     /// nanoseconds: of auto those below 16 KiB (of the largest buffer) are not, nor v-forms whose sizes not all ranks
     /// know. Others need not come to run(); at the first that does the ranks make an autopilot.
-    static bool concerns(const settings& how, const mpi::call& c, int me, int ranks);
+    static bool concerns(const settings& how, const mpi::call_facts& c);
 
     /// Makes the call, by Rubato or by `native`, which makes it by the MPI library; an MPI error code, native's where
     /// it was native. Throws nothing: where a native call would end the program, so does this.
-    int run(const mpi::call& c, const std::function<int()>& native);
+    int run(const mpi::call_facts& c, const std::function<int()>& native);
 
 private:
     class state;

@@ -49,7 +49,7 @@ struct pilot {
         experiment::made m = e.call();
         std::this_thread::sleep_for(late);
         const int before = native_calls;
-        const int code = it.run(m.c, [&] {
+        const int code = it.run(mpi::call_facts(m.c, me, ranks), [&] {
             ++native_calls;
             std::this_thread::sleep_for(native_takes);
             m.out = want;
@@ -143,29 +143,61 @@ void check_forced(bool background) {
     }
 }
 
-bool concerned(const autopilot::settings& how, const mpi::call& c) { return autopilot::concerns(how, c, me, ranks); }
+/// What a rank finds out about a call, and what it refuses.
+void check_facts() {
+    const auto facts = [](const mpi::call& c) { return mpi::call_facts(c, me, ranks); };
+    std::vector<double> x(100), y(100 * static_cast<std::size_t>(ranks));
+    const auto refused = [&](const char* what, const mpi::call& c) {
+        (void)rubato::testing::refusal(what, [&] { (void)facts(c); });
+    };
+    refused("a negative count", mpi::call::allreduce(x.data(), y.data(), -1, MPI_DOUBLE, MPI_SUM));
+    refused("no datatype", mpi::call::allreduce(x.data(), y.data(), 100, MPI_DATATYPE_NULL, MPI_SUM));
+    refused("no operator", mpi::call::allreduce(x.data(), y.data(), 100, MPI_DOUBLE, MPI_OP_NULL));
+    const std::vector<std::int64_t> few(static_cast<std::size_t>(ranks - 1), 1);
+    refused("too few counts", mpi::call::reduce_scatter(x.data(), y.data(), few, MPI_DOUBLE, MPI_SUM));
+
+    const auto expect = [](bool yes, const char* what) {
+        if (!yes) fail(fmt::format("facts of a call: {}", what));
+    };
+    std::vector<std::int64_t> counts, places;
+    for (int r = 0; r < ranks; ++r) {
+        counts.push_back(r + 1);
+        places.push_back(100L * r);
+    }
+    const mpi::call_facts gatherv =
+        facts(mpi::call::gatherv(x.data(), me + 1, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE, 1));
+    expect(gatherv.bytes == 8 * (me + 1), "a rank knows its own chunk");
+    expect(gatherv.agreed_bytes == intent::unknown, "not all know all chunks of a gatherv");
+    expect(gatherv.bytes_on(0) == (me == 1 ? 8 : intent::unknown), "its root knows them");
+    expect(gatherv.out.used == (me == 1), "its root alone has an output");
+    const mpi::call_facts in_place =
+        facts(mpi::call::allgatherv(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, y.data(), {counts, places}, MPI_DOUBLE));
+    expect(in_place.in_place && in_place.in.first == 100L * me && in_place.bytes == 8 * (me + 1),
+           "in place the input is the own chunk");
+    expect(in_place.agreed_bytes == 4 * (ranks + 1), "all know the chunks of an allgatherv");
+    const mpi::call_facts exscan = facts(mpi::call::exscan(MPI_IN_PLACE, y.data(), 100, MPI_INT, MPI_MAX));
+    expect(exscan.in_place && exscan.in.address == y.data() && exscan.out.used == (me != 0), "of an exscan in place");
+    expect(exscan.exact() && exscan.idempotent() && exscan.commutative, "the greatest of integers");
+    const mpi::call_facts sum = facts(mpi::call::scan(x.data(), y.data(), 100, MPI_DOUBLE, MPI_SUM));
+    expect(!sum.exact() && !sum.idempotent() && sum.commutative, "a sum of floating point numbers");
+}
+
+bool concerned(const autopilot::settings& how, const mpi::call& c) {
+    return autopilot::concerns(how, mpi::call_facts(c, me, ranks));
+}
 
 void check_native() {
     autopilot::settings how;
     how.model = fast;
     std::vector<double> x(40000), y(x.size() * static_cast<std::size_t>(ranks));
-    mpi::call c{collective::allreduce, x.data(), 40000, {}, MPI_DOUBLE, y.data(), 40000, {}, MPI_DOUBLE, MPI_SUM};
+    const mpi::call c = mpi::call::allreduce(x.data(), y.data(), 40000, MPI_DOUBLE, MPI_SUM);
     if (!concerned(how, c)) fail("a large call is left alone");
-    mpi::call small = c;
-    small.recv_count = 2000;
-    if (concerned(how, small)) fail("a small call is looked at");
-    small.what = collective::allgather;
-    if (concerned(how, small) != (ranks * 16000 >= 16384)) fail("an allgather is as large as what comes out of it");
-    mpi::call wrong = c;
-    wrong.recv_count = -1;
-    if (concerned(how, wrong)) fail("a wrong count is looked at");
-    wrong = c;
-    wrong.recv_type = MPI_DATATYPE_NULL;
-    if (concerned(how, wrong)) fail("no datatype is looked at");
-    wrong = c;
-    wrong.what = collective::reduce;
-    wrong.root = ranks;
-    if (concerned(how, wrong)) fail("a root that is not there is looked at");
+    if (concerned(how, mpi::call::allreduce(x.data(), y.data(), 2000, MPI_DOUBLE, MPI_SUM)))
+        fail("a small call is looked at");
+    const mpi::call gathered = mpi::call::allgather(x.data(), 2000, MPI_DOUBLE, y.data(), 2000, MPI_DOUBLE);
+    if (concerned(how, gathered) != (ranks * 16000 >= 16384)) fail("an allgather is as large as what comes out of it");
+    if (concerned(how, mpi::call::reduce(x.data(), y.data(), 40000, MPI_DOUBLE, MPI_SUM, ranks)))
+        fail("a root that is not there is looked at");
     autopilot::settings left = how;
     left.leave = {collective::allreduce};
     if (concerned(left, c)) fail("what is to be left alone is looked at");
@@ -178,13 +210,10 @@ void check_native() {
         ++p.native_calls;
         return MPI_ERR_OTHER;
     };
-    if (p.it.run(c, native) != MPI_ERR_OTHER) fail("a sum of doubles was reordered");
-    c.op = MPI_OP_NULL;
-    if (p.it.run(c, native) != MPI_ERR_OTHER) fail("there was no operator, and nobody said so");
+    const auto made = [&](const mpi::call& one) { return p.it.run(mpi::call_facts(one, me, ranks), native); };
+    if (made(c) != MPI_ERR_OTHER) fail("a sum of doubles was reordered");
     std::vector<int> i(10000, 1), j(i.size());
-    if (p.it.run({collective::allreduce, i.data(), 10000, {}, MPI_INT, j.data(), 10000, {}, MPI_INT, MPI_SUM},
-                 native) != MPI_SUCCESS ||
-        j.back() != ranks)
+    if (made(mpi::call::allreduce(i.data(), j.data(), 10000, MPI_INT, MPI_SUM)) != MPI_SUCCESS || j.back() != ranks)
         fail("a sum of integers was not made");
 }
 
@@ -205,6 +234,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     check_settings();
+    check_facts();
     check_native();
     check_wins(fast);
     check_wins("");

@@ -1,0 +1,162 @@
+#include "mpi/call_facts.hpp"
+
+#include "mpi/datatype.hpp"
+#include "mpi/predefined.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace rubato::mpi {
+namespace {
+
+void check_count(std::int64_t count) {
+    if (count < 0)
+        throw error(fmt::format("count {}", count), "a count is not negative", "check the arguments of the collective");
+}
+
+void check_chunks(const chunks& each, bool packed, int ranks) {
+    for (const std::size_t n : {each.counts.size(), packed ? each.counts.size() : each.displacements.size()})
+        if (n != static_cast<std::size_t>(ranks))
+            throw error(fmt::format("{} counts or displacements for {} ranks", n, ranks),
+                        "there must be one for each rank", "check the arguments of the collective");
+    for (const std::int64_t n : each.counts) check_count(n);
+}
+
+/// With one chunk, or with one per rank: of `count` elements each or, of a v-form, each of its own size.
+call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type, bool wide,
+                    const call_facts& of) {
+    call_side s;
+    s.used = true;
+    s.address = address;
+    s.wide = wide ? of.ranks : 1;
+    if (wide && of.traits().irregular) {
+        check_chunks(each, of.traits().measured_by_input(), of.ranks);
+        s.each = each;
+    } else {
+        check_count(count);
+        s.count = count;
+    }
+    if (type == MPI_DATATYPE_NULL)
+        throw error("no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments of the collective");
+    s.type = type;
+    s.element = element_bytes(type);
+    return s;
+}
+
+call_side input_of(const call& c, const call_facts& of) {
+    const collective_traits& t = of.traits();
+    if (!t.one_count()) return used_side(c.send, c.send_count, c.send_chunks, c.send_type, t.wide_input, of);
+    const bool from_recv = t.one_buffer() || of.in_place;
+    return used_side(from_recv ? c.recv : c.send, c.recv_count, c.recv_chunks, c.recv_type, t.wide_input, of);
+}
+
+call_side output_of(const call& c, const call_facts& of) {
+    const collective_traits& t = of.traits();
+    const std::int64_t count =
+        t.measured_by_input() ? of.in.each.counts[static_cast<std::size_t>(of.me)] : c.recv_count;
+    return used_side(c.recv, count, c.recv_chunks, c.recv_type, t.wide_output, of);
+}
+
+bool is_in_place(const call& c, const collective_traits& t, int me) {
+    if (t.one_buffer()) return false;
+    if (t.spreads()) return me == c.root && c.recv == MPI_IN_PLACE;
+    return (t.output != holders::root || me == c.root) && c.send == MPI_IN_PLACE;
+}
+
+std::int64_t sum(std::span<const std::int64_t> counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+bool commutes(MPI_Op op) {
+    int yes = 0;
+    check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
+    return yes != 0;
+}
+
+}  // namespace
+
+call_side call_side::own_chunk(int me) const {
+    call_side s = *this;
+    s.wide = 1;
+    s.each = {};
+    if (each.counts.empty()) {
+        s.first = me * count;
+    } else {
+        s.first = each.displacements[static_cast<std::size_t>(me)];
+        s.count = each.counts[static_cast<std::size_t>(me)];
+    }
+    return s;
+}
+
+chunk_table call_side::in_bytes(bool packed) const {
+    if (each.counts.empty()) return chunk_table::uniform(count * element);
+    std::vector<std::int64_t> counts;
+    for (const std::int64_t n : each.counts) counts.push_back(n * element);
+    chunk_table t = chunk_table::packed(std::move(counts));
+    for (std::size_t i = 0; !packed && i < t.offsets.size(); ++i) t.offsets[i] = each.displacements[i] * element;
+    return t;
+}
+
+call_facts::call_facts(const call& c, int my_rank, int size)
+    : what(c.what), me(my_rank), ranks(size), root(c.root), op(c.op) {
+    const collective_traits& t = traits();
+    if (!t.moves_data()) return;
+    in_place = is_in_place(c, t, me);
+    // In place MPI describes the data by one side alone, unless it has one description for both.
+    const bool by_output = in_place && !t.spreads() && !t.reduces;
+    if (!by_output && t.has_input(me, root)) in = input_of(c, *this);
+    if (in_place && t.spreads())
+        out = in.own_chunk(me);
+    else if (t.has_output(me, root))
+        out = output_of(c, *this);
+    if (by_output) in = t.wide_input ? out : out.own_chunk(me);
+    // A side that this rank does not use has chunks as large as the other's.
+    if (!in.used) in.count = out.count, in.type = out.type, in.element = out.element;
+    if (!out.used) out.count = in.count, out.type = in.type, out.element = in.element;
+
+    bytes = intent::unknown;
+    for (const call_side* one : {&in, &out})
+        if (one->used && one->each.counts.empty()) bytes = one->count * one->element;
+    agreed_bytes = bytes;
+    if (t.irregular) {
+        const call_side& wide = t.wide_input ? in : out;
+        agreed_bytes = t.sizes_known_to_all() ? sum(wide.each.counts) * wide.element / ranks : intent::unknown;
+    }
+
+    if (!t.reduces) return;
+    if (op == MPI_OP_NULL)
+        throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
+    type_number = number_of_type(c.recv_type);
+    op_number = number_of_op(op);
+    commutative = op_number >= 0 || commutes(op);
+}
+
+bool call_facts::idempotent() const {
+    return op_number >= 0 && predefined_ops()[static_cast<std::size_t>(op_number)].idempotent;
+}
+
+bool call_facts::exact() const {
+    return op_number >= 0 && type_number >= 0 && predefined_types()[static_cast<std::size_t>(type_number)].exact;
+}
+
+layout call_facts::sizes() const {
+    if (!traits().reduces) return {in.in_bytes(true), out.in_bytes(true)};
+    if (in.each.counts.empty()) return layout::uniform(in.count);
+    return layout::reduce_scatter({in.each.counts.begin(), in.each.counts.end()}, me);
+}
+
+std::int64_t call_facts::bytes_on(int other) const {
+    if (!traits().rooted) return intent::unknown;
+    for (const call_side* one : {&in, &out})
+        if (!one->each.counts.empty()) return one->each.counts[static_cast<std::size_t>(other)] * one->element;
+    return intent::unknown;
+}
+
+std::int64_t call_facts::in_place_shift() const {
+    const collective_traits& t = traits();
+    if (t.spreads()) return -me;
+    return t.wide_output && !t.wide_input ? me : 0;
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,59 @@
+// What one rank knows of a call. A call is looked at once, when it is made; everything else reads the facts. Only what
+// MPI calls significant on this rank is ever looked at.
+#pragma once
+
+#include "rubato/mpi.hpp"
+
+namespace rubato::mpi {
+
+/// One of the call's buffers, as far as this rank uses it.
+struct call_side {
+    const void* address = nullptr;
+    std::int64_t first = 0;  ///< elements between the address and the buffer
+    std::int64_t count = 0;  ///< elements per chunk
+    chunks each{};           ///< of a v-form, instead of count
+    MPI_Datatype type = MPI_BYTE;
+    std::int64_t element = 1;  ///< bytes of an element in a message
+    std::int32_t wide = 1;     ///< chunks
+    bool used = false;
+
+    /// The rank's own chunk of a buffer that has one for each rank.
+    call_side own_chunk(int me) const;
+    /// Packed, the chunks lie one after the other; else where the user has them.
+    chunk_table in_bytes(bool packed) const;
+};
+
+struct call_facts {
+    call_facts() = default;
+    /// Throws `error` if an argument is wrong.
+    call_facts(const call& c, int my_rank, int size);
+
+    collective what = collective::barrier;
+    int me = 0;
+    int ranks = 1;
+    int root = 0;  ///< if it is rooted
+    MPI_Op op = MPI_OP_NULL;
+    call_side in{}, out{};
+    bool in_place = false;   ///< both are the same memory
+    std::int64_t bytes = 0;  ///< of a chunk; where chunks differ, of this rank's, or intent::unknown
+    std::int64_t agreed_bytes =
+        0;  ///< of a chunk, the mean one where chunks differ, or intent::unknown; equal on all ranks
+    // Of a reduction:
+    std::int32_t type_number = -1;  ///< among the predefined ones, see predefined.hpp
+    std::int32_t op_number = -1;
+    bool commutative = true;
+    /// x*x = x, so that counting a contribution twice does no harm.
+    bool idempotent() const;
+    /// The result does not depend on the order of its operands.
+    bool exact() const;
+
+    const collective_traits& traits() const { return rubato::traits(what); }
+    /// How large its blocks are: elements where data is combined, else bytes, one chunk after the other.
+    layout sizes() const;
+    /// Where chunks differ: the bytes of another rank's, if this rank knows.
+    std::int64_t bytes_on(int other) const;
+    /// How far, in chunks, the output lies from the input in place (see safe_in_place).
+    std::int64_t in_place_shift() const;
+};
+
+}  // namespace rubato::mpi
