@@ -5,7 +5,7 @@
 //
 // Instances are those of their sec. 5.7. All generators run on each, in random order, and must give the same rounds.
 // Times are of the thread's processor time, because machines are shared.
-#include "clairvoyant/baselines/baselines.hpp"
+#include "generators/baselines.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>

@@ -20,17 +20,14 @@ struct options {
     std::string id{};
     problem_options problem{};
     std::int32_t only = -1;
-    std::string generator{};
-    bool stats = false;
     std::string format = "text";
     std::string file{};
 };
 
-std::string show_rounds(const options& o, const algorithm& a, const generator& g, const problem& p) {
+std::string show_rounds(const options& o, const algorithm& a, round_maker make, const problem& p) {
     check(a, p);
-    if (o.stats) return rounds_statistics(g, p, o.format == "json");
     const clairvoyant::instance in = clairvoyant::instance_of(p);
-    const clairvoyant::rounds r = g.make(in);
+    const clairvoyant::rounds r = make(in);
     if (o.only >= 0) {
         const rank me(o.only);
         return to_string(clairvoyant::schedules_of(p, r, std::span(&me, 1)).front());
@@ -46,15 +43,10 @@ std::string show(const options& o) {
     if (o.only >= p.ranks)
         throw error(fmt::format("rank {}", o.only), fmt::format("ranks are numbered 0 to {}", p.ranks - 1),
                     "give one of them");
-    if (o.only >= 0 && (o.stats || o.format != "text"))
-        throw error(fmt::format("--rank with {}", o.stats ? "--stats" : "--format " + o.format),
-                    "the steps of one rank are shown as text", "leave one of them away");
-    if (o.stats && o.format == "svg")
-        throw error("--stats with --format svg", "statistics are text or JSON", "use --format text or json");
-    if (const generator* g = find_generator(a, o.generator)) return show_rounds(o, a, *g, p);
-    if (o.stats)
-        throw error(fmt::format("no statistics of {}", a.id), "they are about the making of rounds, and it has none",
-                    "leave --stats away, or try 'rubato sim'");
+    if (o.only >= 0 && o.format != "text")
+        throw error(fmt::format("--rank with --format {}", o.format), "the steps of one rank are shown as text",
+                    "leave one of them away");
+    if (const round_maker make = rounds_of(a)) return show_rounds(o, a, make, p);
     if (o.only >= 0) return to_string(build_one(a, p, rank(o.only)));
     const std::vector<schedule> all = build_all(a, p);
     if (o.format == "json") return schedules_to_json(a.id, p, all).dump() + '\n';
@@ -71,11 +63,6 @@ void add_schedule(CLI::App& command, int&) {
     o->problem.add_to(*app);
     add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
                 "only the steps of this rank, with what each waits for");
-    app->add_option("--generator", o->generator,
-                    "who makes the rounds of an algorithm that plans in rounds: production (unless given), linear,\n"
-                    "pairing_heap or segment_tree, the last three from the literature; all make the same")
-        ->type_name("NAME");
-    app->add_flag("--stats", o->stats, "instead of the rounds, how many there are and how long it takes to make them");
     app->add_option("--format", o->format, "text, json or svg")
         ->check(CLI::IsMember({"text", "json", "svg"}))
         ->type_name("FORMAT");
@@ -97,8 +84,7 @@ void add_schedule(CLI::App& command, int&) {
         "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,1100 --round-time 1000 --json\n"
         "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format "
         "svg -o "
-        "a.svg\n"
-        "  rubato schedule reduce/clairvoyant --ranks 512 --segments 64 --stats --generator linear");
+        "a.svg");
     app->callback([o] { write_out(show(*o), o->file); });
 }
 

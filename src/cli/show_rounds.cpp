@@ -1,15 +1,9 @@
 #include "cli/show_rounds.hpp"
 
-#include "clairvoyant/baselines/baselines.hpp"
-#include "cli/command.hpp"
-#include "cli/heap.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -19,14 +13,6 @@ namespace {
 using clairvoyant::rounds;
 using clairvoyant::transfer;
 using json = nlohmann::ordered_json;
-
-constexpr std::array generators{
-    generator{"reduce/clairvoyant", "production", clairvoyant::generate, clairvoyant::generate},
-    generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear, nullptr},
-    generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap, nullptr},
-    generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree, nullptr},
-    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus, nullptr},
-};
 
 /// Calls idle(first, count) and busy(number, transfers) in the order of rounds.
 template <class Idle, class Busy>
@@ -41,13 +27,6 @@ void for_each_round(const rounds& r, Idle idle, Busy busy) {
     if (r.length > next) idle(next, r.length - next);
 }
 
-std::string heading(const algorithm& a, const problem& p) {
-    std::string text = fmt::format("{}: {} rank{}, root {}, {} segment{}", a.id, p.ranks, p.ranks == 1 ? "" : "s",
-                                   p.root.value, p.segments, p.segments == 1 ? "" : "s");
-    if (p.round_time > time_ns{}) text += fmt::format(", rounds of {}", format_time(p.round_time));
-    return text;
-}
-
 constexpr std::int64_t most_rounds = std::int64_t{1} << 61;
 
 /// A whole number of a file, within these limits.
@@ -60,25 +39,19 @@ std::int64_t integer(const json& value, std::string_view what, std::int64_t low,
     return value.get<std::int64_t>();
 }
 
-std::size_t bytes_of(const rounds& r) {
-    return r.busy.capacity() * sizeof(r.busy.front()) + r.transfers.capacity() * sizeof(r.transfers.front());
-}
-
 }  // namespace
 
-const generator* find_generator(const algorithm& a, std::string_view name) {
-    std::string names;
-    for (const generator& g : generators) {
-        if (g.id != a.id) continue;
-        if (name.empty() || name == g.name) return &g;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", g.name);
-    }
-    if (name.empty()) return nullptr;
-    if (names.empty())
-        throw error(fmt::format("no generator '{}' for {}", name, a.id), "this algorithm does not plan in rounds",
-                    fmt::format("leave --generator away, or use {}", generators.front().id));
-    throw error(fmt::format("unknown generator '{}'", name), fmt::format("{} can be made by {}", a.id, names),
-                "use one of them");
+round_maker rounds_of(const algorithm& a) {
+    if (a.id == "reduce/clairvoyant") return clairvoyant::generate;
+    if (a.id == "reduce/clairvoyant_plus") return clairvoyant::generate_plus;
+    return nullptr;
+}
+
+std::string rounds_heading(const algorithm& a, const problem& p) {
+    std::string text = fmt::format("{}: {} rank{}, root {}, {} segment{}", a.id, p.ranks, p.ranks == 1 ? "" : "s",
+                                   p.root.value, p.segments, p.segments == 1 ? "" : "s");
+    if (p.round_time > time_ns{}) text += fmt::format(", rounds of {}", format_time(p.round_time));
+    return text;
 }
 
 std::string rounds_to_json(const algorithm& a, const problem& p, const rounds& r) {
@@ -152,7 +125,8 @@ rounds rounds_from_json(const problem& p, const json& j) {
 }
 
 std::string rounds_to_text(const algorithm& a, const problem& p, const rounds& r) {
-    std::string out = fmt::format("{}; {} transfers in {} rounds\n\n", heading(a, p), r.transfers.size(), r.length);
+    std::string out =
+        fmt::format("{}; {} transfers in {} rounds\n\n", rounds_heading(a, p), r.transfers.size(), r.length);
     const std::size_t width = fmt::formatted_size("{}", std::max<std::int64_t>(r.length - 1, 0));
     for_each_round(
         r,
@@ -167,64 +141,6 @@ std::string rounds_to_text(const algorithm& a, const problem& p, const rounds& r
             out += '\n';
         });
     return out;
-}
-
-std::string rounds_statistics(const generator& g, const problem& p, bool as_json) {
-    using clock = std::chrono::steady_clock;
-    constexpr std::size_t most = 101;
-    const clairvoyant::instance in = clairvoyant::instance_of(p);
-    const clock::time_point enough = clock::now() + std::chrono::milliseconds(500);
-    std::vector<time_ns> took;
-    rounds r;
-    do {
-        const clock::time_point begin = clock::now();
-        r = g.make(in);
-        took.push_back(clock::now() - begin);
-    } while (took.size() < 3 || (took.size() < most && clock::now() < enough));
-    std::ranges::sort(took);
-    // The last result is kept, so that it does not make room for the next.
-    const rounds kept = std::exchange(r, {});
-    const std::int64_t memory = peak_heap([&] { r = g.make(in); });
-    rounds one;
-    const std::int64_t one_memory =
-        g.make_one == nullptr ? 0 : peak_heap([&] { one = g.make_one(in, rank((in.root.value + 1) % in.ranks)); });
-    const std::int64_t bound = clairvoyant::lower_bound(in);
-    const time_ns best = took.front();
-    const time_ns median = took[took.size() / 2];
-    const double each =
-        static_cast<double>(best.count()) / static_cast<double>(std::max<std::size_t>(r.transfers.size(), 1));
-    if (as_json) {
-        json j{{"id", g.id},
-               {"generator", g.name},
-               {"ranks", p.ranks},
-               {"segments", p.segments},
-               {"root", p.root.value},
-               {"round_time_ns", p.round_time.count()},
-               {"length", r.length},
-               {"lower_bound", bound},
-               {"busy_rounds", r.busy.size()},
-               {"transfers", r.transfers.size()},
-               {"repetitions", took.size()},
-               {"generation_best_ns", best.count()},
-               {"generation_median_ns", median.count()},
-               {"ns_per_transfer", each},
-               {"result_bytes", bytes_of(r)},
-               {"memory_bytes", memory}};
-        if (g.make_one != nullptr)
-            j.update({{"one_rank_result_bytes", bytes_of(one)}, {"one_rank_memory_bytes", one_memory}});
-        return j.dump() + '\n';
-    }
-    std::vector<std::vector<std::string>> rows{
-        {"length", fmt::format("{} rounds, {} of them busy; {} or more are needed", r.length, r.busy.size(), bound)},
-        {"transfers", fmt::format("{}", r.transfers.size())},
-        {"generation", fmt::format("{}, median {} of {}", format_time(best), format_time(median), took.size())},
-        {"per transfer", fmt::format("{:.1f} ns", each)},
-        {"memory", fmt::format("{}, of which the result is {}", format_bytes(memory),
-                               format_bytes(static_cast<std::int64_t>(bytes_of(r))))}};
-    if (g.make_one != nullptr)
-        rows.push_back({"for one rank", fmt::format("{}, of which the result is {}", format_bytes(one_memory),
-                                                    format_bytes(static_cast<std::int64_t>(bytes_of(one))))});
-    return fmt::format("{}; made by {}\n{}", heading(find_algorithm(g.id), p), g.name, align(rows, {false, false}));
 }
 
 }  // namespace rubato::cli

@@ -365,41 +365,13 @@ TEST_F(rounds_command, text_has_a_line_for_each_round_or_gap) {
     EXPECT_EQ(text[6], "round 1000   0<-2:1");
 }
 
-TEST_F(rounds_command, all_generators_make_the_same) {
-    const std::string what =
-        "schedule reduce/clairvoyant --ranks 21 --segments 9 --root 4 --arrivals uniform:max=40us,seed=3 --round-time "
-        "2us --json";
-    const std::string own = good(what);
-    for (const char* name : {"production", "linear", "pairing_heap", "segment_tree"})
-        EXPECT_EQ(good(fmt::format("{} --generator {}", what, name)), own) << name;
-}
-
 TEST_F(rounds_command, steps_of_one_rank_are_those_of_the_algorithm) {
     problem p;
     p.what = collective::reduce;
     p.ranks = 5;
     p.segments = 3;
-    EXPECT_EQ(good("schedule reduce/clairvoyant --ranks 5 --segments 3 --rank 2 --generator linear"),
+    EXPECT_EQ(good("schedule reduce/clairvoyant --ranks 5 --segments 3 --rank 2"),
               to_string(build_one(find_algorithm("reduce/clairvoyant"), p, rank(2))));
-}
-
-TEST_F(rounds_command, statistics) {
-    const std::string what = "schedule reduce/clairvoyant --ranks 16 --segments 8 --generator linear --stats";
-    const json j = good_json(what + " --json");
-    EXPECT_EQ(j.at("generator"), "linear");
-    EXPECT_EQ(j.at("length"), 4 + 8 - 1);
-    EXPECT_EQ(j.at("lower_bound"), 4 + 8 - 1);
-    EXPECT_EQ(j.at("busy_rounds"), 4 + 8 - 1);
-    EXPECT_GE(j.at("transfers").get<int>(), 15 * 8);
-    EXPECT_GT(j.at("generation_best_ns").get<std::int64_t>(), 0);
-    EXPECT_GE(j.at("generation_median_ns"), j.at("generation_best_ns"));
-    EXPECT_GT(j.at("ns_per_transfer").get<double>(), 0);
-    EXPECT_GE(j.at("repetitions").get<int>(), 3);
-    EXPECT_GE(j.at("result_bytes").get<std::int64_t>(), 12 * j.at("transfers").get<std::int64_t>());
-    EXPECT_GT(j.at("memory_bytes"), j.at("result_bytes"));
-    const std::string text = good(what);
-    for (const char* word : {"length", "transfers", "generation", "per transfer", "memory", "made by linear"})
-        EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
 TEST_F(rounds_command, draws_who_holds_what) {
@@ -448,11 +420,69 @@ TEST_F(rounds_command, a_file_of_rounds_can_be_verified) {
     EXPECT_NE(verify(twice).err.find("sends one segment and receives one"), std::string::npos);
 }
 
+TEST_F(rounds_command, errors) {
+    bad("schedule reduce/clairvoyant --ranks 4 --round-time soon", "'soon' is not a time");
+    bad("schedule reduce/clairvoyant --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
+    bad("schedule reduce/clairvoyant --ranks 4 --rank 4", "ranks are numbered 0 to 3");
+}
+
+/// build/bench/generators: the literature's generators beside the one that the command uses.
+class generators_program : public command {
+protected:
+    std::string made(const std::string& arguments) const {
+        const outcome result = shell(fmt::format("{} {}", RUBATO_GENERATORS, arguments));
+        EXPECT_EQ(result.status, 0) << arguments << '\n' << result.err;
+        EXPECT_EQ(result.err, "") << arguments;
+        return result.out;
+    }
+    void refused(const std::string& arguments, std::string_view says) const {
+        const outcome result = shell(fmt::format("{} {}", RUBATO_GENERATORS, arguments));
+        EXPECT_EQ(result.status, 2) << arguments;
+        EXPECT_EQ(result.out, "") << arguments;
+        EXPECT_TRUE(result.err.starts_with("generators: ")) << arguments << ": " << result.err;
+        EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << arguments << ": " << result.err;
+        EXPECT_NE(result.err.find(says), std::string::npos) << arguments << ": " << result.err;
+    }
+};
+
+TEST_F(generators_program, prints_the_rounds_that_the_command_prints) {
+    const std::string what =
+        "--ranks 21 --segments 9 --root 4 --arrivals uniform:max=40us,seed=3 --round-time 2us --format ";
+    for (const char* format : {"json", "text"}) {
+        const std::string own = good("schedule reduce/clairvoyant " + what + format);
+        EXPECT_EQ(made(what + format), own);
+        for (const char* name : {"production", "linear", "pairing_heap", "segment_tree"})
+            EXPECT_EQ(made(fmt::format("{}{} --generator {}", what, format, name)), own) << name;
+        EXPECT_EQ(made("reduce/clairvoyant_plus " + what + format),
+                  good("schedule reduce/clairvoyant_plus " + what + format));
+    }
+    EXPECT_EQ(made("--ranks 3 --json"), made("--ranks 3 --format json"));
+}
+
+TEST_F(generators_program, statistics) {
+    const std::string what = "--ranks 16 --segments 8 --generator linear --stats";
+    const json j = json::parse(made(what + " --json"));
+    EXPECT_EQ(j.at("generator"), "linear");
+    EXPECT_EQ(j.at("length"), 4 + 8 - 1);
+    EXPECT_EQ(j.at("lower_bound"), 4 + 8 - 1);
+    EXPECT_EQ(j.at("busy_rounds"), 4 + 8 - 1);
+    EXPECT_GE(j.at("transfers").get<int>(), 15 * 8);
+    EXPECT_GT(j.at("generation_best_ns").get<std::int64_t>(), 0);
+    EXPECT_GE(j.at("generation_median_ns"), j.at("generation_best_ns"));
+    EXPECT_GT(j.at("ns_per_transfer").get<double>(), 0);
+    EXPECT_GE(j.at("repetitions").get<int>(), 3);
+    EXPECT_GE(j.at("result_bytes").get<std::int64_t>(), 12 * j.at("transfers").get<std::int64_t>());
+    EXPECT_GT(j.at("memory_bytes"), j.at("result_bytes"));
+    const std::string text = made(what);
+    for (const char* word : {"length", "transfers", "generation", "per transfer", "memory", "made by linear"})
+        EXPECT_NE(text.find(word), std::string::npos) << word;
+}
+
 /// At most 5 bits per process and segment and 64 bytes per process, beside the result.
-TEST_F(rounds_command, are_made_in_little_memory) {
+TEST_F(generators_program, are_made_in_little_memory) {
     const auto within = [this](std::int64_t ranks, std::int64_t segments, const char* timing) {
-        const json j = good_json(fmt::format("schedule reduce/clairvoyant --ranks {} --segments {} --stats --json {}",
-                                             ranks, segments, timing));
+        const json j =
+            json::parse(made(fmt::format("--ranks {} --segments {} --stats --json {}", ranks, segments, timing)));
         const auto beside =
             j.at("one_rank_memory_bytes").get<std::int64_t>() - j.at("one_rank_result_bytes").get<std::int64_t>();
         EXPECT_GT(beside, 0);
@@ -469,13 +499,15 @@ TEST_F(rounds_command, are_made_in_little_memory) {
     within(20000, 1, "--arrivals uniform:max=100ms,seed=1 --round-time 50us");
 }
 
-TEST_F(rounds_command, errors) {
-    bad("schedule reduce/binomial --ranks 4 --generator linear", "does not plan in rounds");
-    bad("schedule reduce/clairvoyant --ranks 4 --generator quick", "unknown generator 'quick'");
-    bad("schedule reduce/binomial --ranks 4 --stats", "no statistics of reduce/binomial");
-    bad("schedule reduce/clairvoyant --ranks 4 --round-time soon", "'soon' is not a time");
-    bad("schedule reduce/clairvoyant --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
-    bad("schedule reduce/clairvoyant --ranks 4 --rank 4", "ranks are numbered 0 to 3");
+TEST_F(generators_program, errors) {
+    refused("", "--ranks is required");
+    refused("--ranks 4 --generator quick", "unknown generator 'quick'");
+    refused("reduce/binomial --ranks 4", "does not plan in rounds");
+    refused("reduce/clairvoyant_plus --ranks 4 --generator linear", "can be made by production");
+    refused("--ranks 4 --root 4", "root 4");
+    refused("--ranks 4 --segments 0", "'0' is not a number of segments");
+    refused("--ranks 4 --arrivals 0,0,0,1", "how long a round takes (--round-time)");
+    refused("--ranks 4 --radix 2", "--radix");
 }
 
 using verify_command = command;

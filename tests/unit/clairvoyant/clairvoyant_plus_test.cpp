@@ -1,5 +1,5 @@
 // Fewer rounds than the rule: never more, never below the bound, and every one of them right.
-#include "clairvoyant/baselines/exhaustive.hpp"
+#include "generators/exhaustive.hpp"
 
 #include <gtest/gtest.h>
 

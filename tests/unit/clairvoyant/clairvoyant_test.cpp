@@ -1,6 +1,6 @@
 #include "clairvoyant/clairvoyant.hpp"
 
-#include "clairvoyant/baselines/baselines.hpp"
+#include "generators/baselines.hpp"
 #include "support/error_text.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // The rule, word by word: every search looks at one process and segment after the other.
 //
 // Cost: O(R P^2 N) at worst. Source: Proficz & Ocetkiewicz 2020, Listing 2 with the state P' of 4.2.
-#include "clairvoyant/baselines/baselines.hpp"
-#include "clairvoyant/baselines/ready_group.hpp"
+#include "generators/baselines.hpp"
+#include "generators/ready_group.hpp"
 
 namespace rubato::clairvoyant {
 namespace {

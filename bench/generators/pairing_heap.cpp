@@ -4,8 +4,8 @@
 //
 // Cost: O(P N^2 log P). Source: Marendic et al. 2016, 5.4.1 (heaps, flat sets of held segments); Proficz & Ocetkiewicz
 // 2020, 4.1 and 5.7 (removing senders at once), 4.2 and 5.1.
-#include "clairvoyant/baselines/baselines.hpp"
-#include "clairvoyant/baselines/ready_group.hpp"
+#include "generators/baselines.hpp"
+#include "generators/ready_group.hpp"
 
 #include <boost/heap/pairing_heap.hpp>
 #include <limits>

@@ -1,7 +1,7 @@
 // Backwards, a reduction is a broadcast: the root tells, and who joins in round J leaves after R - J rounds. A state
 // says of each segment who has it; segments are interchangeable, so states are sorted. A sender whose receiver does
 // not hold the segment is, backwards, one that forgets what it tells, which gains nothing: it need not be tried.
-#include "clairvoyant/baselines/exhaustive.hpp"
+#include "generators/exhaustive.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
-// What a piece of work allocates. The command's operator new counts, for each thread.
+// What a piece of work allocates. This program's operator new counts, for each thread.
 #pragma once
 
 #include <cstdint>
 
-namespace rubato::cli {
+namespace rubato::bench {
 
 /// Of this thread: bytes allocated now, and the most since `peak` was set.
 struct heap_count {
@@ -20,4 +20,4 @@ std::int64_t peak_heap(Work work) {
     return heap().peak - before;
 }
 
-}  // namespace rubato::cli
+}  // namespace rubato::bench

@@ -9,9 +9,9 @@
 // comes first in the group wherever its leaf would be, so it is kept apart.
 //
 // Cost: O(R P N / w log P) with vectors of w bits. Source: Proficz & Ocetkiewicz 2020, Listings 3 to 8, repaired.
-#include "clairvoyant/baselines/baselines.hpp"
-#include "clairvoyant/baselines/ready_group.hpp"
-#include "clairvoyant/baselines/sender_tree.hpp"
+#include "generators/baselines.hpp"
+#include "generators/ready_group.hpp"
+#include "generators/sender_tree.hpp"
 
 namespace rubato::clairvoyant {
 namespace {

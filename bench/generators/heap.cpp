@@ -1,4 +1,4 @@
-#include "cli/heap.hpp"
+#include "generators/heap.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-namespace rubato::cli {
+namespace rubato::bench {
 
 heap_count& heap() {
     thread_local heap_count count;
@@ -30,14 +30,14 @@ void release(void* memory) noexcept {
 }
 
 }  // namespace
-}  // namespace rubato::cli
+}  // namespace rubato::bench
 
 // The standard library's other forms call these, but the sanitizer's do not: so both that a plain delete can follow.
 void* operator new(std::size_t size) {
-    if (void* memory = rubato::cli::allocate(size)) return memory;
+    if (void* memory = rubato::bench::allocate(size)) return memory;
     throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return rubato::cli::allocate(size); }
-void operator delete(void* memory) noexcept { rubato::cli::release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { rubato::cli::release(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { rubato::cli::release(memory); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return rubato::bench::allocate(size); }
+void operator delete(void* memory) noexcept { rubato::bench::release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { rubato::bench::release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { rubato::bench::release(memory); }
