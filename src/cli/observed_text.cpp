@@ -1,9 +1,9 @@
 #include "cli/observed_text.hpp"
 
 #include "cli/command.hpp"
+#include "observe/decision_json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -112,33 +112,21 @@ std::string instead_text(const observed& o, bool all) {
     return out;
 }
 
-/// Whatever it is: notes come from another program.
-std::string field(const nlohmann::json& of, const char* name) {
-    const auto found = of.is_object() ? of.find(name) : of.end();
-    if (found == of.end() || found->is_null()) return "-";
-    return found->is_string() ? found->get<std::string>() : found->dump();
-}
-std::string time_field(const nlohmann::json& of, const char* name) {
-    const auto found = of.is_object() ? of.find(name) : of.end();
-    return found != of.end() && found->is_number_integer() ? format_time(time_ns(found->get<std::int64_t>()))
-                                                           : field(of, name);
+template <class Times>
+std::string tail_text(const std::optional<Times>& t) {
+    return t ? format_time(t->tail) : "-";
 }
 
 std::string decisions_text(const observed& o) {
     if (o.from.decisions.empty()) return {};
     table lines{{"OPERATION", "BYTES", "ROOT", "CALL", "ALGORITHM", "DECISION", "PREDICTED", "MEASURED", "INCUMBENT",
                  "ITS TAIL", "LATE BY", "REASON"}};
-    for (const std::string& text : o.from.decisions) {
-        const nlohmann::json d = nlohmann::json::parse(text);
-        const auto bytes = d.find("bytes");
-        lines.push_back({field(d, "operation"),
-                         bytes != d.end() && bytes->is_number_integer() ? format_bytes(bytes->get<std::int64_t>())
-                                                                        : field(d, "bytes"),
-                         field(d, "root"), field(d, "call"), field(d, "algorithm"), field(d, "decision"),
-                         time_field(d, "predicted_tail_ns"), time_field(d, "measured_tail_ns"), field(d, "incumbent"),
-                         time_field(d, "incumbent_tail_ns"),
-                         time_field(d.value("pattern", nlohmann::json::object()), "imbalance_ns"), field(d, "reason")});
-    }
+    for (const decision& d : o.from.decisions)
+        lines.push_back({std::string(traits(d.what).name), format_bytes(d.bytes),
+                         d.root ? fmt::format("{}", *d.root) : "-", fmt::format("{}", d.call), d.algorithm,
+                         std::string(name_of(d.made)), tail_text(d.promised), tail_text(d.measured),
+                         d.incumbent.empty() ? "-" : d.incumbent, tail_text(d.of_incumbent),
+                         d.pattern ? format_time(d.pattern->imbalance) : "-", d.reason});
     return fmt::format("\ndecisions; times are tails, from the last arrival to the last exit\n\n{}",
                        align(lines, {false, true, true, true, false, false, true, true, false, true, true, false}));
 }

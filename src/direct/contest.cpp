@@ -4,39 +4,16 @@
 #include "rubato/arrival.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace rubato::direct {
-namespace {
-
-/// Pieces of 16 KiB keep a pipeline full; more than so many gain nothing.
-constexpr std::int64_t forced_segment = 16 << 10;
-constexpr std::uint32_t most_segments = 4096;
-
-// Arrival, exit, next arrival, what exchanging cost; spent elsewhere, duels elsewhere, how long the process has run.
-constexpr std::size_t numbers_of_sample = 7;
-
-}  // namespace
 
 contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
     since_ = 2;  // the first call is slow in any case
-    if (const algorithm* forced = with_.how.force) {
-        contender c;
-        c.use = forced;
-        c.segment = forced->segmented ? forced_segment : 0;
-        const std::int64_t piece = std::max<std::int64_t>(1, std::min(first.bytes, forced_segment));
-        if (forced->uses_round_time()) c.round_time = cautious_round_time(with_.others.network(), piece);
-        contenders_.push_back(std::move(c));
-        incumbent_ = 1;
-        phase_ = phase::resting;
-        interval_ = usual;
-        next_sample_ = forced->arrival_aware ? 1 : std::numeric_limits<std::uint64_t>::max();
-    }
 }
 
 const directive& contest::arrive(const directed_call& c, time_ns now) {
-    if (++call_ == 1 && with_.how.force != nullptr) explain("forced", contenders_[incumbent_], "as was asked");
+    ++call_;
     if (sampled_) report(now);
     while (!pending_.empty() && pending_.front().due <= call_) {
         const pending p = pending_.front();
@@ -52,7 +29,7 @@ const directive& contest::arrive(const directed_call& c, time_ns now) {
 }
 
 void contest::refused(std::string_view reason) {
-    if (!std::exchange(refused_, true)) explain("left", contenders_[running()], reason);
+    if (!std::exchange(refused_, true)) explain(decision::verdict::left, contenders_[running()], reason);
 }
 
 bool contest::is_sampled() const {
@@ -69,24 +46,26 @@ bool contest::is_sampled() const {
 void contest::direct(const directed_call& c) {
     const contender& by = contenders_[running()];
     how_.use = by.use;
-    how_.segments = std::min(pieces(c.bytes, by.segment), most_segments);
+    how_.segments = pieces(c.bytes, by.segment);
     how_.round_time = by.round_time;
     how_.arrivals = by.planned_by;
+    // Arrivals that are given are not exchanged once more by the communicator.
+    if (by.use != nullptr && by.use->arrival_aware) how_.arrivals.resize(static_cast<std::size_t>(with_.how.ranks));
 }
 
 /// Begins to exchange what was seen of the last call. Those who come early have time for it now.
 void contest::report(time_ns now) {
     const time_ns begin = with_.others.now();
     const effort* const process = with_.how.process;
-    const std::array<std::int64_t, numbers_of_sample> mine{
-        arrival_.count(),
-        exit_.count(),
-        now.count(),
-        with_.own_exchange.count(),
-        with_.account.spent_elsewhere().count(),
-        process != nullptr ? process->free_duels - with_.free_duels : 0,
-        with_.account.has_run(begin).count()};
-    const std::uint64_t ticket = with_.others.gather(mine);
+    told_sample mine;
+    mine.arrival = arrival_;
+    mine.exit = exit_;
+    mine.next = now;
+    mine.exchanging = with_.own_exchange;
+    mine.spent_elsewhere = with_.account.spent_elsewhere();
+    mine.free_duels_elsewhere = process != nullptr ? process->free_duels - with_.free_duels : 0;
+    mine.has_run = with_.account.has_run(begin);
+    const std::uint64_t ticket = with_.others.gather(bytes_of(mine));
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are in no hurry, and need not hold up ranks that are ahead of others.
     const std::uint64_t patience = phase_ == phase::resting ? std::max(lag, interval_ / 4) : lag;
@@ -94,19 +73,18 @@ void contest::report(time_ns now) {
 }
 
 void contest::learn(const pending& p) {
-    const std::vector<std::int64_t> all = with_.others.take(p.ticket);
     sample s{p.call, p.by, p.bytes};
     time_ns busy{};
     time_ns elsewhere{};
     time_ns has_run = time_ns::max();
-    for (std::size_t r = 0; r < all.size(); r += numbers_of_sample) {
-        s.arrivals.emplace_back(all[r]);
-        s.exits.emplace_back(all[r + 1]);
-        s.next.emplace_back(all[r + 2]);
-        busy = std::max(busy, time_ns(all[r + 3]));
-        elsewhere = std::max(elsewhere, time_ns(all[r + 4]));
-        with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(all[r + 5]));
-        has_run = std::min(has_run, time_ns(all[r + 6]));
+    for (const told_sample& t : messages_in<told_sample>(with_.others.take(p.ticket))) {
+        s.arrivals.push_back(t.arrival);
+        s.exits.push_back(t.exit);
+        s.next.push_back(t.next);
+        busy = std::max(busy, t.exchanging);
+        elsewhere = std::max(elsewhere, t.spent_elsewhere);
+        with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(t.free_duels_elsewhere));
+        has_run = std::min(has_run, t.has_run);
     }
     ledger& account = with_.account;
     account.pass(std::ranges::min(s.arrivals), std::ranges::max(s.next));
@@ -114,11 +92,6 @@ void contest::learn(const pending& p) {
     account.exchanging = busy;
     account.spend(busy);
     observe(contenders_[s.by], s);
-    if (with_.how.force != nullptr) {
-        interval_ = std::min(2 * interval_ + 1, quiet);
-        next_sample_ = call_ + interval_;
-        return;
-    }
     if (s.call < since_ || s.by != running()) return;  // of a challenge that is over
     const cost c = cost_of(s, first_.bytes);
     switch (phase_) {

@@ -10,13 +10,12 @@
 #include "direct/director.hpp"
 #include "direct/ledger.hpp"
 #include "direct/level.hpp"
+#include "direct/messages.hpp"
 #include "direct/rules.hpp"
 #include "rubato/predictor.hpp"
 
-#include <array>
 #include <deque>
 #include <optional>
-#include <string>
 
 namespace rubato::direct {
 
@@ -24,7 +23,7 @@ namespace rubato::direct {
 struct shared {
     director::settings how;
     board& others;
-    director::explainer explain;
+    guide::explainer explain;
     ledger account{how.process};
     int free_duels = 0;       ///< had so far
     int duels_elsewhere = 0;  ///< on other communicators, of the process that had most
@@ -69,13 +68,6 @@ private:
 
     static constexpr std::size_t native = 0;
 
-    // What is told of a choice: how long it took, the incumbent's tail or -1, how many candidates, and of each its
-    // algorithm, segment, round time and tail.
-    static constexpr std::size_t most_listed = free_duels;
-    static constexpr std::size_t numbers_before = 3;
-    static constexpr std::size_t numbers_of_candidate = 4;
-    static constexpr std::size_t numbers_of_choice = numbers_before + most_listed * numbers_of_candidate;
-
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
     bool is_sampled() const;
     void direct(const directed_call& c);
@@ -88,7 +80,7 @@ private:
     void measure(next what);
     void measured();
     void order_choice();
-    std::array<std::int64_t, numbers_of_choice> chosen() const;
+    told_choice chosen() const;
     void take_choice();
     void try_next();
     void begin_trial(std::size_t who);
@@ -107,7 +99,7 @@ private:
     bool may_choose_anew() const;
     bool has_changed() const;
     std::vector<time_ns> prediction(const contender& c) const;
-    void explain(std::string_view decision, const contender& about, std::string_view reason) const;
+    void explain(decision::verdict made, const contender& about, std::string_view reason) const;
 
     shared& with_;
     directed_call first_;     // sizes are compared with its

@@ -4,10 +4,12 @@
 // ranks: the calls, and numbers that they have exchanged. See architecture.md, "The drop-in".
 #pragma once
 
+#include "direct/decision.hpp"
 #include "rubato/choose.hpp"
 #include "rubato/history.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -21,12 +23,12 @@ class RUBATO_API board {
 public:
     virtual ~board() = default;
 
-    /// Begins to gather as many numbers from every rank; nobody waits. A ticket to take them by.
-    virtual std::uint64_t gather(std::span<const std::int64_t> mine) = 0;
-    /// Likewise the numbers of one rank, for all; `numbers` has the same size on all ranks.
-    virtual std::uint64_t tell(rank from, std::span<const std::int64_t> numbers) = 0;
+    /// Begins to gather as many bytes from every rank; nobody waits. A ticket to take them by.
+    virtual std::uint64_t gather(std::span<const std::byte> mine) = 0;
+    /// Likewise the bytes of one rank, for all; `message` has the same size on all ranks.
+    virtual std::uint64_t tell(rank from, std::span<const std::byte> message) = 0;
     /// What a ticket stands for, rank by rank; waits until it is there.
-    virtual std::vector<std::int64_t> take(std::uint64_t ticket) = 0;
+    virtual std::vector<std::byte> take(std::uint64_t ticket) = 0;
     /// Sets the ranks' clocks by each other.
     virtual void synchronise() = 0;
     /// The network, which may have to be measured when it is first asked for.
@@ -54,35 +56,46 @@ struct directive {
     const algorithm* use = nullptr;  ///< null: by the native collective
     std::uint32_t segments = 1;
     time_ns round_time{};
-    std::vector<time_ns> arrivals{};  ///< to plan by
+    std::vector<time_ns> arrivals{};  ///< to plan by; empty: what the communicator predicts, if the algorithm uses it
 };
 
-class RUBATO_API director {
+/// Tells one rank how to make the calls on one communicator; all ranks are told alike.
+class RUBATO_API guide {
+public:
+    /// Takes a decision; equal on all ranks.
+    using explainer = std::function<void(const decision&)>;
+
+    virtual ~guide() = default;
+
+    /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
+    virtual const directive& arrive(const directed_call& c, time_ns now) = 0;
+    virtual void leave(time_ns now) = 0;
+    /// The directive is not for this call, which all ranks find alike; it was made by the native collective.
+    virtual void refused(std::string_view reason) = 0;
+};
+
+/// Mode auto: measures the native collective and what promises to be better.
+class RUBATO_API director final : public guide {
 public:
     /// Candidates for a problem with that many bytes per chunk, the best first.
     using choice = std::function<std::vector<candidate>(const problem&, std::int64_t bytes)>;
     struct settings {
         rank me{};
         std::int32_t ranks = 1;
-        double margin = 0.1;               ///< by how much a plan must be better to be tried, as a share of the tail
-        bool early = false;                ///< early forms may be chosen
-        const algorithm* force = nullptr;  ///< for all calls, whatever it costs
-        effort* process = nullptr;         ///< of this rank's; null: there is no other director
-        choice choose{};                   ///< if none is given, by simulation on the board's network
+        double margin = 0.1;        ///< by how much a plan must be better to be tried, as a share of the tail
+        bool early = false;         ///< early forms may be chosen
+        effort* process = nullptr;  ///< of this rank's; null: there is no other director
+        choice choose{};            ///< if none is given, by simulation on the board's network
     };
-    /// Takes a decision as a JSON object on one line; equal on all ranks.
-    using explainer = std::function<void(std::string_view)>;
 
     director(settings how, board& others, explainer explain);
-    ~director();
+    ~director() override;
     director(const director&) = delete;
     director& operator=(const director&) = delete;
 
-    /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
-    const directive& arrive(const directed_call& c, time_ns now);
-    void leave(time_ns now);
-    /// The directive is not for this call, which all ranks find alike; it was made by the native collective.
-    void refused(std::string_view reason);
+    const directive& arrive(const directed_call& c, time_ns now) override;
+    void leave(time_ns now) override;
+    void refused(std::string_view reason) override;
 
 private:
     class state;

@@ -122,7 +122,8 @@ void contest::measured() {
     } else if (is_worthwhile(now.measured->tail)) {
         rest(usual);  // it was not affordable
     } else {
-        if (!chosen_ && failures_ == 0) explain("left", now, "the calls take too small a share of the time");
+        if (!chosen_ && failures_ == 0)
+            explain(decision::verdict::left, now, "the calls take too small a share of the time");
         fail(audit_after);
     }
 }
@@ -133,49 +134,44 @@ void contest::order_choice() {
     chosen_ = true;
     chosen_for_ = prediction(contenders_[incumbent_]);
     const auto first = std::ranges::min_element(chosen_for_) - chosen_for_.begin();
-    std::array<std::int64_t, numbers_of_choice> told{};
+    told_choice told;
     if (with_.how.me.value == first) {
         const time_ns begin = with_.others.now();
         told = chosen();
-        told[0] = (with_.others.now() - begin).count();
+        told.took = with_.others.now() - begin;
     }
-    choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), told), call_ + lag,
+    choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)), call_ + lag,
                with_.account.pay_choice()};
 }
 
-std::array<std::int64_t, contest::numbers_of_choice> contest::chosen() const {
+told_choice contest::chosen() const {
     problem p;
     p.what = first_.what;
     p.ranks = with_.how.ranks;
     p.root = first_.root;
     p.arrivals = chosen_for_;
     const time_ns last = std::ranges::max(p.arrivals);
-    std::array<std::int64_t, numbers_of_choice> told{0, -1, 0};
+    told_choice told;
     std::vector<candidate> ranked;
     try {
         ranked = best_of_each(with_.how.choose(p, first_.bytes));
     } catch (const error&) {
         // What cannot be simulated is not promising.
     }
-    std::size_t at = numbers_before;
     for (const candidate& c : ranked) {
-        const std::int64_t tail = std::max(c.end - last, time_ns{}).count();
-        if (c.use == contenders_[incumbent_].use) {
-            told[1] = tail;
-            continue;
-        }
-        if (at == told.size()) continue;
-        for (const std::int64_t n : {static_cast<std::int64_t>(c.use - algorithms().data()), c.segment,
-                                     static_cast<std::int64_t>(c.round_time.count()), tail})
-            told[at++] = n;
-        ++told[2];
+        const time_ns tail = std::max(c.end - last, time_ns{});
+        if (c.use == contenders_[incumbent_].use)
+            told.incumbent_tail = tail;
+        else if (told.count < std::ssize(told.plans))
+            told.plans[static_cast<std::size_t>(told.count++)] = {c.use - algorithms().data(), c.segment, c.round_time,
+                                                                  tail};
     }
     return told;
 }
 
 void contest::take_choice() {
-    const std::vector<std::int64_t> told = with_.others.take(choice_->ticket);
-    chosen_in_ = time_ns(told[0]);
+    const told_choice told = messages_in<told_choice>(with_.others.take(choice_->ticket)).front();
+    chosen_in_ = told.took;
     with_.account.settle_choice(choice_->paid, chosen_in_);
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;
@@ -183,22 +179,21 @@ void contest::take_choice() {
     anew.push_back(std::move(contenders_[native]));
     if (incumbent_ != native) {
         anew.push_back(std::move(contenders_[incumbent_]));
-        anew.back().predicted = time_ns(std::max<std::int64_t>(told[1], 0));
+        anew.back().predicted = told.incumbent_tail;
         incumbent_ = 1;
     }
     contenders_ = std::move(anew);
     listed_ = contenders_.size();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(told[2]); ++i) {
-        const std::int64_t* n = &told[numbers_before + i * numbers_of_candidate];
+    for (const told_choice::plan& p : std::span(told.plans).first(static_cast<std::size_t>(told.count))) {
         contender c;
-        c.use = &algorithms()[static_cast<std::size_t>(n[0])];
-        c.segment = n[1];
-        c.round_time = time_ns(n[2]);
-        c.predicted = time_ns(n[3]);
+        c.use = &algorithms()[static_cast<std::size_t>(p.algorithm)];
+        c.segment = p.segment;
+        c.round_time = p.round_time;
+        c.predicted = p.tail;
         contenders_.push_back(std::move(c));
     }
     if (listed_ == contenders_.size() || !is_promising(contenders_[listed_])) {
-        explain("left", listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
+        explain(decision::verdict::left, listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
                 "no plan promises to be better by the margin");
         contenders_.resize(listed_);
         return failures_ > 0 ? fail(1) : rest(usual);
@@ -219,7 +214,8 @@ void contest::begin_trial(std::size_t who) {
     c.planned_by =
         c.use != nullptr && c.use->arrival_aware ? prediction(contenders_[incumbent_]) : std::vector<time_ns>();
     c.pattern.reset();
-    explain("tried", c, who == native ? "is the plan still better" : "it promises to be better by the margin");
+    explain(decision::verdict::tried, c,
+            who == native ? "is the plan still better" : "it promises to be better by the margin");
     if (who != native && duels_++ < free_duels) {
         ++with_.free_duels;
         if (effort* const process = with_.how.process) ++process->free_duels;
@@ -253,7 +249,7 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
     const time_ns slower = other.pace - now.pace - now.noise - other.noise;
     with_.account.spend(times(std::max(loss, slower), call_ - since_));
     const contender& plan = contenders_[of_native ? incumbent_ : challenger_];
-    explain(challenger_stays != of_native ? "kept" : "withdrawn", plan,
+    explain(challenger_stays != of_native ? decision::verdict::kept : decision::verdict::withdrawn, plan,
             of_native ? (challenger_stays ? "the native collective is as good" : "it is still better") : reason);
     rested_ = 0;
     if (challenger_stays) incumbent_ = challenger_;

@@ -2,50 +2,44 @@
 #include "choose/outcome.hpp"
 #include "direct/contest.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace rubato::direct {
 namespace {
 
-std::string level_text(std::string_view of, const std::optional<level>& l) {
-    if (!l) return {};
-    return fmt::format(R"(,"{0}_tail_ns":{1},"{0}_period_ns":{2})", of, l->tail.count(), l->pace.count());
+std::optional<decision::times> times_of(const std::optional<level>& l) {
+    if (!l) return std::nullopt;
+    return decision::times{l->tail, l->pace};
 }
 
-/// Reasons name options and values, never in double quotes but perhaps by chance.
-std::string quoted(std::string_view text) {
-    std::string safe(text);
-    std::ranges::replace_if(
-        safe, [](char c) { return c == '"' || c == '\\' || c == '\n'; }, '\'');
-    return safe;
-}
-
-std::string pattern_text(const std::vector<time_ns>& arrivals) {
-    if (arrivals.empty()) return {};
+std::optional<decision::arrival_pattern> pattern_of(const std::vector<time_ns>& arrivals) {
+    if (arrivals.empty()) return std::nullopt;
     const auto [first, last] = std::ranges::minmax_element(arrivals);
-    return fmt::format(R"(,"pattern":{{"first":{},"last":{},"imbalance_ns":{}}})", first - arrivals.begin(),
-                       last - arrivals.begin(), (*last - *first).count());
+    return decision::arrival_pattern{static_cast<std::int32_t>(first - arrivals.begin()),
+                                     static_cast<std::int32_t>(last - arrivals.begin()), *last - *first};
 }
 
 }  // namespace
 
-void contest::explain(std::string_view decision, const contender& about, std::string_view reason) const {
+void contest::explain(decision::verdict made, const contender& about, std::string_view reason) const {
     if (!with_.explain) return;
     const contender& now = contenders_[incumbent_];
-    std::string text =
-        fmt::format(R"({{"decision":"{}","operation":"{}","bytes":{},"ranks":{},"call":{},"algorithm":"{}")", decision,
-                    traits(first_.what).name, first_.bytes, with_.how.ranks, call_, about.name());
-    if (traits(first_.what).rooted) text += fmt::format(R"(,"root":{})", first_.root.value);
-    if (about.use != nullptr && with_.how.force == nullptr)
-        text += fmt::format(R"(,"segments":{},"predicted_tail_ns":{},"chosen_in_ns":{})",
-                            pieces(first_.bytes, about.segment), about.predicted.count(), chosen_in_.count());
-    text += level_text("measured", about.measured);
-    text += fmt::format(R"(,"incumbent":"{}")", now.name());
-    text += level_text("incumbent", now.measured);
-    if (incumbent_ != native && challenger_ != native) text += level_text("native", contenders_[native].measured);
-    with_.explain(fmt::format(R"({}{},"reason":"{}"}})", text, pattern_text(prediction(now)), quoted(reason)));
+    decision d;
+    d.made = made;
+    d.what = first_.what;
+    d.bytes = first_.bytes;
+    if (traits(first_.what).rooted) d.root = first_.root.value;
+    d.ranks = with_.how.ranks;
+    d.call = call_;
+    d.algorithm = about.name();
+    if (about.use != nullptr) d.promised = {pieces(first_.bytes, about.segment), about.predicted, chosen_in_};
+    d.measured = times_of(about.measured);
+    d.incumbent = now.name();
+    d.of_incumbent = times_of(now.measured);
+    if (incumbent_ != native && challenger_ != native) d.of_native = times_of(contenders_[native].measured);
+    d.pattern = pattern_of(prediction(now));
+    d.reason = reason;
+    with_.explain(d);
 }
 
 }  // namespace rubato::direct

@@ -4,6 +4,7 @@
 // communicators, sites, rows, decisions. The first tells how many lines there are. Times are whole nanoseconds.
 #pragma once
 
+#include "direct/decision.hpp"
 #include "observe/part.hpp"
 
 #include <iosfwd>
@@ -81,8 +82,8 @@ struct observation {
     std::uint64_t lost = 0;            ///< calls that are in no row, as there was no room
     std::vector<communicator> communicators{};
     std::vector<site> sites{};
-    std::vector<row> rows{};               ///< that with most time first
-    std::vector<std::string> decisions{};  ///< JSON objects
+    std::vector<row> rows{};  ///< that with most time first
+    std::vector<decision> decisions{};
 };
 
 /// Parts of one program; those of other ranks than the first's program has are left out.

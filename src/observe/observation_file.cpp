@@ -1,3 +1,4 @@
+#include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "results/json_time.hpp"
 
@@ -81,10 +82,7 @@ void take(observation& o, const json& fields) {
     if (kind == "observation") fields.get_to(o);
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
-    if (kind == "decision") {
-        if (!fields.at("what").is_object()) throw json::other_error::create(501, "no decision", nullptr);
-        o.decisions.push_back(fields["what"].dump());
-    }
+    if (kind == "decision") o.decisions.push_back(fields.at("what").get<decision>());
     if (kind != "row") return;
     o.rows.push_back(row_from(fields));
     if (!consistent(o, o.rows.back())) throw json::other_error::create(501, "a row that contradicts the rest", nullptr);
@@ -182,7 +180,7 @@ void write(const observation& o, const fs::path& file) {
     for (const communicator& c : o.communicators) line("communicator", c);
     for (const site& s : o.sites) line("site", s);
     for (const row& r : o.rows) line("row", r);
-    for (const std::string& d : o.decisions) line("decision", {{"what", json::parse(d)}});
+    for (const decision& d : o.decisions) line("decision", {{"what", d}});
     out.close();
     if (!out) fail();
     std::error_code failed;

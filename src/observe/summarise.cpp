@@ -1,3 +1,4 @@
+#include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "observe/part_layout.hpp"
 #include "observe/patterns.hpp"
@@ -89,8 +90,18 @@ private:
             made_.model = note["model"].get<std::string>();
         else if (is("mode"))
             made_.mode = note["mode"].get<std::string>();
-        else if (std::ranges::find(made_.decisions, text) == made_.decisions.end())
-            made_.decisions.push_back(text);
+        else
+            take_decision(note);
+    }
+
+    /// What all ranks say is said once.
+    void take_decision(const nlohmann::json& note) {
+        try {
+            const auto d = note.get<decision>();
+            if (std::ranges::find(made_.decisions, d) == made_.decisions.end()) made_.decisions.push_back(d);
+        } catch (const std::exception&) {
+            // The process was ended while it wrote, or the disk is damaged.
+        }
     }
 
     std::size_t communicator_of(const members& m) {

@@ -1,12 +1,14 @@
 #include "preload/autopilot.hpp"
 
-#include "mpi/broadcast.hpp"
+#include "direct/enforcer.hpp"
 #include "preload/mpi_board.hpp"
+#include "preload/network.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace rubato::preload {
 namespace {
@@ -23,20 +25,6 @@ mpi::settings quiet_unless(bool background) {
     mpi::settings s;
     s.background = background;
     return s;
-}
-
-/// Rank 0's, as it may be the only one that can read the file.
-std::optional<model> agreed_model(MPI_Comm comm, int me, const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    std::string said;
-    try {
-        if (me == 0) said = fmt::format("+{}", to_string(parse_model(text)));
-    } catch (const error& e) {
-        said = fmt::format("-{}", e.what());
-    }
-    said = mpi::broadcast(comm, std::move(said));
-    if (said.front() == '-') throw error(said.substr(1));
-    return parse_model(std::string_view(said).substr(1));
 }
 
 bool all_may_begin_early(MPI_Comm comm, bool wanted) {
@@ -66,12 +54,15 @@ void give_up(MPI_Comm comm, const std::exception& e) {
 class autopilot::state {
 public:
     state(MPI_Comm user, const settings& how, explainer explain)
-        : how_(how),
-          user_(user),
-          ours_(user, quiet_unless(how.background)),
-          board_(user, ours_),
-          director_(told(how), board_, std::move(explain)) {
-        board_.use(agreed_model(board_.comm(), ours_.rank(), how.model));
+        : how_(how), user_(user), ours_(user, quiet_unless(how.background)) {
+        if (!how.model.empty()) network_ = parse_model(how.model);
+        if (how.force.empty()) {
+            board_.emplace(user, ours_, network_);
+            guide_ = std::make_unique<director>(told(how), *board_, std::move(explain));
+        } else {
+            guide_ = std::make_unique<enforcer>(
+                find_algorithm(how.force), ours_.size(), [this] { return network(); }, std::move(explain));
+        }
     }
 
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
@@ -79,9 +70,9 @@ public:
             if (!concerns(how_, c) || !may_replace(c) || is_aliased(c)) return native();
             const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
                                   std::max<std::int64_t>(0, c.agreed_bytes)};
-            const directive& what = director_.arrive(d, ours_.clock().now());
+            const directive& what = guide_->arrive(d, ours_.clock().now());
             const int code = what.use == nullptr || !run_plan(what, c) ? native() : MPI_SUCCESS;
-            director_.leave(ours_.clock().now());
+            guide_->leave(ours_.clock().now());
             return code;
         } catch (const std::exception& e) {
             give_up(user_, e);
@@ -94,10 +85,14 @@ private:
         s.me = rank(ours_.rank());
         s.ranks = ours_.size();
         s.margin = how.margin;
-        s.early = all_may_begin_early(board_.comm(), how.background);
-        if (!how.force.empty()) s.force = &find_algorithm(how.force);
+        s.early = all_may_begin_early(board_->comm(), how.background);
         s.process = how.process;
         return s;
+    }
+
+    /// As it was given, or measured on a communicator of our own.
+    model network() const {
+        return network_ ? *network_ : network_of(mpi::private_communicator(user_).get(), ours_.hosts());
     }
 
     /// A reduction onto itself, which MPI forbids; its own call says so.
@@ -119,14 +114,12 @@ private:
         s.segments = what.segments;
         s.round_time = what.round_time;
         s.arrivals = what.arrivals;
-        // What is given is not exchanged once more.
-        if (what.use->arrival_aware && s.arrivals.empty()) s.arrivals.resize(static_cast<std::size_t>(ours_.size()));
         intent known;
         try {
             known = ours_.intent_of(s, c);
             rubato::check(*known.use, known.what);
         } catch (const error& e) {
-            director_.refused(e.what());
+            guide_->refused(e.what());
             return false;
         }
         ours_.run_as(known, c);
@@ -136,8 +129,9 @@ private:
     settings how_;
     MPI_Comm user_;
     mpi::communicator ours_;
-    mpi_board board_;
-    director director_;
+    std::optional<model> network_{};
+    std::optional<mpi_board> board_{};  // for mode auto
+    std::unique_ptr<guide> guide_{};
 };
 
 autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)

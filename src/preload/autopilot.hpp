@@ -1,5 +1,5 @@
 // Rubato on one communicator of a program that does not know of it: which calls to make by a plan of Rubato's and which
-// by the MPI library's own collective. What decides is the director (direct/director.hpp); this binds it to MPI.
+// by the MPI library's own collective. A guide decides (direct/director.hpp); this binds it to MPI.
 #pragma once
 
 #include "direct/director.hpp"
@@ -22,14 +22,13 @@ public:
     struct settings {
         std::string force{};        ///< this algorithm wherever it can solve the problem; empty: mode auto
         double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
-        std::string model{};        ///< of the network, as `--model` has it; empty: measured when first needed
+        std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
         std::vector<collective> leave{};  ///< these, too
         effort* process = nullptr;        ///< this rank's own; null: there is no other autopilot
     };
-    /// Takes one JSON object, on one line: a decision, and why. The same on all ranks.
-    using explainer = std::function<void(std::string_view json_line)>;
+    using explainer = guide::explainer;
 
     /// Collective over `user`, an intra-communicator. Throws `error`, on all ranks, if a setting is wrong.
     autopilot(MPI_Comm user, const settings& how, explainer explain);

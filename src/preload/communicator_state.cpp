@@ -147,8 +147,8 @@ bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept 
         state.number = *number;
         const time_ns begin = own_time();
         state.pilot =
-            std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](std::string_view line) {
-                if (first) now.explain(line);  // one of those who say the same
+            std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](const decision& d) {
+                if (first) now.explain(d);  // one of those who say the same
             });
         now.count_pilot(own_time() - begin);
     } catch (const mpi::mpi_error& e) {

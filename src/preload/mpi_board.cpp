@@ -12,28 +12,28 @@ mpi_board::~mpi_board() {
     if (failed) comm_.abandon();
 }
 
-std::uint64_t mpi_board::gather(std::span<const std::int64_t> mine) {
+std::uint64_t mpi_board::gather(std::span<const std::byte> mine) {
     exchange& e = exchanges_[++last_];
     e.mine.assign(mine.begin(), mine.end());
     e.all.resize(mine.size() * static_cast<std::size_t>(ours_.size()));
     const int n = static_cast<int>(mine.size());
-    check(PMPI_Iallgather(e.mine.data(), n, MPI_INT64_T, e.all.data(), n, MPI_INT64_T, comm_.get(), &e.request),
+    check(PMPI_Iallgather(e.mine.data(), n, MPI_BYTE, e.all.data(), n, MPI_BYTE, comm_.get(), &e.request),
           "MPI_Iallgather");
     return last_;
 }
 
-std::uint64_t mpi_board::tell(rank from, std::span<const std::int64_t> numbers) {
+std::uint64_t mpi_board::tell(rank from, std::span<const std::byte> message) {
     exchange& e = exchanges_[++last_];
-    e.all.assign(numbers.begin(), numbers.end());
-    check(PMPI_Ibcast(e.all.data(), static_cast<int>(e.all.size()), MPI_INT64_T, from.value, comm_.get(), &e.request),
+    e.all.assign(message.begin(), message.end());
+    check(PMPI_Ibcast(e.all.data(), static_cast<int>(e.all.size()), MPI_BYTE, from.value, comm_.get(), &e.request),
           "MPI_Ibcast");
     return last_;
 }
 
-std::vector<std::int64_t> mpi_board::take(std::uint64_t ticket) {
+std::vector<std::byte> mpi_board::take(std::uint64_t ticket) {
     const auto found = exchanges_.find(ticket);
     check(PMPI_Wait(&found->second.request, MPI_STATUS_IGNORE), "MPI_Wait");
-    std::vector<std::int64_t> all = std::move(found->second.all);
+    std::vector<std::byte> all = std::move(found->second.all);
     exchanges_.erase(found);
     return all;
 }

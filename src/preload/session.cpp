@@ -3,6 +3,7 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/synchronise.hpp"
+#include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "preload/communicator_state.hpp"
 #include "preload/gather_bytes.hpp"
@@ -253,10 +254,11 @@ void session::end() noexcept {
     }
 }
 
-void session::explain(std::string_view line) {
+void session::explain(const decision& d) {
     if (!recorder_) return;
+    const std::string line = to_line(d);
     const std::lock_guard lock(explaining_);
-    if (explained_.insert(std::hash<std::string_view>()(line)).second) recorder_->note(line);
+    if (explained_.insert(std::hash<std::string>()(line)).second) recorder_->note(line);
 }
 
 void session::warn(std::string_view what) noexcept {

@@ -60,7 +60,7 @@ public:
     /// One line on standard error, the first time.
     void warn(std::string_view what) noexcept;
     /// Notes a decision; the same one of many communicators once.
-    void explain(std::string_view line);
+    void explain(const decision& d);
 
 private:
     /// At once: each has two communicators, and MPICH no more than 2048.

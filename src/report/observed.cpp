@@ -1,5 +1,6 @@
 #include "report/observed.hpp"
 
+#include "observe/decision_json.hpp"
 #include "rubato/choose.hpp"
 
 #include <fmt/format.h>
@@ -168,7 +169,7 @@ json as_json(const observed& o) {
     for (const observe::communicator& c : o.from.communicators)
         out["communicators"].push_back({{"text", members_text(o, c)}, {"members", c.members}, {"count", c.count}});
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) out["rows"].push_back(as_json(o, i));
-    for (const std::string& d : o.from.decisions) out["decisions"].push_back(json::parse(d));
+    for (const decision& d : o.from.decisions) out["decisions"].push_back(json(nlohmann::json(d)));
     return out;
 }
 

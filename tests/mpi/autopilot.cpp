@@ -4,6 +4,7 @@
 //   mpirun -n P autopilot
 #include "preload/autopilot.hpp"
 
+#include "observe/decision_json.hpp"
 #include "support/mpi_experiment.hpp"
 
 #include <array>
@@ -41,7 +42,7 @@ struct pilot {
     autopilot it;
 
     explicit pilot(const autopilot::settings& how)
-        : it(MPI_COMM_WORLD, how, [this](std::string_view line) { explained += fmt::format("{}\n", line); }) {}
+        : it(MPI_COMM_WORLD, how, [this](const decision& d) { explained += fmt::format("{}\n", to_line(d)); }) {}
 
     /// The call by whoever makes it; a native one takes that much longer.
     void make(const experiment& e, time_ns native_takes, time_ns late) {

@@ -3,6 +3,8 @@
 #include "direct/director.hpp"
 
 #include "core/splitmix.hpp"
+#include "direct/decision.hpp"
+#include "direct/enforcer.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 /// What all ranks have on their boards.
 struct wall {
     struct entry {
-        std::map<int, std::vector<std::int64_t>> said{};
+        std::map<int, std::vector<std::byte>> said{};
         int from = -1;  // of one rank for all
     };
     int ranks;
@@ -32,17 +34,17 @@ class paper_board final : public board {
 public:
     paper_board(wall& w, int me, time_ns& clock) : wall_(w), me_(me), clock_(clock) {}
 
-    std::uint64_t gather(std::span<const std::int64_t> mine) override { return put(-1, mine); }
-    std::uint64_t tell(rank from, std::span<const std::int64_t> numbers) override { return put(from.value, numbers); }
-    std::vector<std::int64_t> take(std::uint64_t ticket) override {
+    std::uint64_t gather(std::span<const std::byte> mine) override { return put(-1, mine); }
+    std::uint64_t tell(rank from, std::span<const std::byte> message) override { return put(from.value, message); }
+    std::vector<std::byte> take(std::uint64_t ticket) override {
         wall::entry& e = wall_.entries[ticket];
         if (e.from >= 0) {
             EXPECT_TRUE(e.said.contains(e.from)) << "nobody has said it yet";
             return e.said[e.from];
         }
         EXPECT_EQ(std::ssize(e.said), wall_.ranks) << "somebody is asked before it was there";
-        std::vector<std::int64_t> all;
-        for (const auto& [r, numbers] : e.said) all.insert(all.end(), numbers.begin(), numbers.end());
+        std::vector<std::byte> all;
+        for (const auto& [r, bytes] : e.said) all.insert(all.end(), bytes.begin(), bytes.end());
         return all;
     }
     void synchronise() override {
@@ -52,11 +54,11 @@ public:
     time_ns now() override { return clock_; }
 
 private:
-    std::uint64_t put(int from, std::span<const std::int64_t> numbers) {
+    std::uint64_t put(int from, std::span<const std::byte> bytes) {
         clock_ += 5us;
         if (next_ == wall_.entries.size()) wall_.entries.push_back({{}, from});
         EXPECT_EQ(wall_.entries[next_].from, from) << "ranks exchange different things";
-        wall_.entries[next_].said[me_].assign(numbers.begin(), numbers.end());
+        wall_.entries[next_].said[me_].assign(bytes.begin(), bytes.end());
         return next_++;
     }
 
@@ -68,6 +70,7 @@ private:
 };
 
 using arrivals = std::vector<time_ns>;
+using verdict = decision::verdict;
 
 /// A plan of the simulated world: what is promised for given arrivals, and how long it takes.
 struct plan_tale {
@@ -95,17 +98,15 @@ struct outcome {
     time_ns total{};
     std::vector<std::string> used{};  // "" for native
     std::vector<directive> directives{};
-    std::vector<std::string> explained{};
+    std::vector<decision> explained{};
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
 
     auto native_calls(std::size_t from) const {
         return std::count(used.begin() + static_cast<std::ptrdiff_t>(from), used.end(), "");
     }
-    std::size_t decisions(std::string_view which) const {
-        const std::string text = fmt::format(R"("decision":"{}")", which);
-        return static_cast<std::size_t>(
-            std::ranges::count_if(explained, [&](const std::string& e) { return e.find(text) != std::string::npos; }));
+    std::size_t decisions(verdict which) const {
+        return static_cast<std::size_t>(std::ranges::count(explained, which, &decision::made));
     }
 };
 
@@ -140,18 +141,18 @@ public:
             s.ranks = ranks;
             s.choose = choose(r);
             if (processes != nullptr) s.process = &(*processes)[i];
-            all_.push_back(std::make_unique<director>(
-                s, boards_.back(), [this, i](std::string_view e) { explained_[i].emplace_back(e); }));
+            all_.push_back(std::make_unique<director>(s, boards_.back(),
+                                                      [this, i](const decision& d) { explained_[i].push_back(d); }));
         }
     }
     director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
-    const std::vector<std::vector<std::string>>& explained() const { return explained_; }
+    const std::vector<std::vector<decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
 
 private:
     wall wall_;
     std::deque<paper_board> boards_{};
-    std::vector<std::vector<std::string>> explained_;
+    std::vector<std::vector<decision>> explained_;
     std::vector<std::unique_ptr<director>> all_{};
 };
 
@@ -202,7 +203,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
         o.used.emplace_back(how.use == nullptr ? "" : how.use->id);
         o.directives.push_back(how);
     }
-    for (const std::vector<std::string>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
+    for (const std::vector<decision>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
     o.explained = all.explained().front();
     o.total = std::ranges::max(clocks);
     o.synchronised = all.synchronised();
@@ -247,12 +248,22 @@ TEST(director, wins_back_the_tail_of_a_late_rank) {
     EXPECT_EQ(o.used.back(), "reduce/clairvoyant");
     EXPECT_EQ(last_of(o.directives.back().arrivals), 3U);
     EXPECT_EQ(o.directives.back().segments, 32U);
-    EXPECT_EQ(o.decisions("tried"), 1U);
-    EXPECT_EQ(o.decisions("kept"), 1U);
+    EXPECT_EQ(o.decisions(verdict::tried), 1U);
+    EXPECT_EQ(o.decisions(verdict::kept), 1U);
     EXPECT_LT(o.total, natively(p) - 27ms * 400);
     EXPECT_GT(o.synchronised, 2);
     EXPECT_LT(o.synchronised, 8);
-    EXPECT_NE(o.explained.front().find(R"("pattern":{"first":)"), std::string::npos);
+    const decision& tried = o.explained.front();
+    EXPECT_EQ(tried.made, verdict::tried);
+    EXPECT_EQ(tried.algorithm, "reduce/clairvoyant");
+    EXPECT_EQ(tried.incumbent, "native");
+    EXPECT_EQ(tried.root, 0);
+    ASSERT_TRUE(tried.promised && tried.of_incumbent && tried.pattern);
+    EXPECT_EQ(tried.promised->tail, 10ms);
+    EXPECT_EQ(tried.promised->segments, 32U);
+    EXPECT_EQ(tried.of_incumbent->tail, 40ms);
+    EXPECT_EQ(tried.pattern->last, 3);
+    EXPECT_FALSE(tried.measured);
 }
 
 TEST(director, finds_that_the_native_default_is_a_bad_choice) {
@@ -270,7 +281,7 @@ TEST(director, leaves_alone_what_promises_nothing) {
     p.plans.front().promised = [](const arrivals&) { return time_ns(37ms); };
     const outcome o = directed(p);
     EXPECT_EQ(o.native_calls(0), 400);
-    EXPECT_EQ(o.decisions("left"), 1U);
+    EXPECT_EQ(o.decisions(verdict::left), 1U);
     EXPECT_LT(o.total, times(natively(p), 1.002));
 
     // And what takes no time to speak of.
@@ -291,10 +302,10 @@ TEST(director, withdraws_what_breaks_its_promise) {
                 p.plans.push_back({id, [](const arrivals&) { return time_ns(10ms); },
                                    [real](std::uint64_t, const arrivals&, const arrivals&) { return real; }});
             const outcome o = directed(p);
-            EXPECT_EQ(o.decisions("kept"), 0U);
-            EXPECT_GE(o.decisions("withdrawn"), 1U);
+            EXPECT_EQ(o.decisions(verdict::kept), 0U);
+            EXPECT_GE(o.decisions(verdict::withdrawn), 1U);
             // Where predictions are far off, the next are not believed either.
-            EXPECT_LE(o.decisions("withdrawn"), real >= 400ms ? 2U : 10U);
+            EXPECT_LE(o.decisions(verdict::withdrawn), real >= 400ms ? 2U : 10U);
             EXPECT_LE(o.total, allowed(p, real)) << format_time(real) << ", " << calls << " calls";
         }
     }
@@ -322,11 +333,11 @@ TEST(director, tries_the_next_where_the_best_one_disappoints) {
     const outcome o = directed(p);
     EXPECT_EQ(o.native_calls(30), 0);
     EXPECT_EQ(o.used.back(), "reduce/two_tree");
-    EXPECT_EQ(o.decisions("tried"), 3U);
+    EXPECT_EQ(o.decisions(verdict::tried), 3U);
 
     // But one that keeps its promise stays.
     p.plans.front() = plan("reduce/clairvoyant", 10ms, 11ms);
-    EXPECT_EQ(directed(p).decisions("tried"), 1U);
+    EXPECT_EQ(directed(p).decisions(verdict::tried), 1U);
 }
 
 /// One communicator after the other, each with its directors.
@@ -360,7 +371,7 @@ TEST(director, finds_out_who_becomes_slow_once_kept) {
             return time_ns(*made <= good ? 10ms : 60ms);
         };
         const outcome o = directed(p);
-        EXPECT_GE(o.decisions("withdrawn"), 1U);
+        EXPECT_GE(o.decisions(verdict::withdrawn), 1U);
         EXPECT_LE(o.total, times(natively(p), 1.02) + 3 * 60 * 20ms) << good;
     }
 }
@@ -440,8 +451,8 @@ TEST(director, looks_at_the_pace_where_ranks_run_ahead) {
     p.plans = {{"reduce/chain", [](const arrivals&) { return time_ns(5ms); },
                 [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(6ms); }}};
     const outcome o = directed(p);
-    EXPECT_GE(o.decisions("tried"), 1U);
-    EXPECT_EQ(o.decisions("kept"), 0U);
+    EXPECT_GE(o.decisions(verdict::tried), 1U);
+    EXPECT_EQ(o.decisions(verdict::kept), 0U);
     EXPECT_LE(o.total, times(natively(p), 1.02) + 1s);
 
     // The others are far ahead of a root that has too much to do; then it has less.
@@ -464,7 +475,7 @@ TEST(director, compares_like_with_like_where_calls_alternate) {
         return time_ns(call % 2 == 0 ? 18ms : 30ms);
     };
     const outcome o = directed(p);
-    EXPECT_EQ(o.decisions("withdrawn"), 0U);
+    EXPECT_EQ(o.decisions(verdict::withdrawn), 0U);
     EXPECT_EQ(o.used.back(), "reduce/clairvoyant");
 }
 
@@ -477,8 +488,8 @@ TEST(director, compares_like_with_like_where_sizes_change) {
     p.plans.front().tail = [](std::uint64_t call, const arrivals&, const arrivals&) {
         return time_ns(call <= 7 ? 18ms : 30ms);
     };
-    EXPECT_GE(directed(p).decisions("kept"), 1U);
-    EXPECT_EQ(directed(p).decisions("withdrawn"), 0U);
+    EXPECT_GE(directed(p).decisions(verdict::kept), 1U);
+    EXPECT_EQ(directed(p).decisions(verdict::withdrawn), 0U);
 }
 
 /// A collective that ends sooner but keeps ranks from their work is none the better.
@@ -486,8 +497,8 @@ TEST(director, minds_what_a_plan_costs_elsewhere) {
     program p = late_rank(2);
     p.plans.front().drag = 60ms;
     const outcome o = directed(p);
-    EXPECT_EQ(o.decisions("kept"), 0U);
-    EXPECT_GE(o.decisions("withdrawn"), 1U);
+    EXPECT_EQ(o.decisions(verdict::kept), 0U);
+    EXPECT_GE(o.decisions(verdict::withdrawn), 1U);
     EXPECT_LE(o.total, allowed(p, 100ms));
 }
 
@@ -577,38 +588,67 @@ TEST(director, decides_alike_whoever_is_ahead) {
         }
         for (std::size_t i = 0; i < calls; ++i)
             for (const directive& d : said[i]) EXPECT_TRUE(alike(d, said[i].front())) << "call " << i;
-        for (const std::vector<std::string>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
+        for (const std::vector<decision>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
         tried += all.explained().front().size();
     }
     EXPECT_GT(tried, 40U);
 }
 
-TEST(director, forces_an_algorithm_and_tells_it_who_comes_late) {
-    std::vector<time_ns> clocks(3);
-    wall w{3};
-    std::deque<paper_board> boards;
-    std::vector<std::unique_ptr<director>> all;
-    for (int r = 0; r < 3; ++r) {
-        director::settings s;
-        s.me = rank(r);
-        s.ranks = 3;
-        s.force = &find_algorithm("reduce/clairvoyant");
-        boards.emplace_back(w, r, clocks[static_cast<std::size_t>(r)]);
-        all.push_back(std::make_unique<director>(s, boards.back(), nullptr));
+struct told {
+    std::vector<decision> said{};
+    int asked = 0;
+
+    enforcer of(std::string_view id) {
+        return {find_algorithm(id), 3,
+                [this] {
+                    ++asked;
+                    return model{};
+                },
+                [this](const decision& d) { said.push_back(d); }};
     }
-    directive last;
-    for (int call = 0; call < 20; ++call)
-        for (std::size_t r = 0; r < 3; ++r) {
-            clocks[r] += r == 1 ? 20ms : 5ms;
-            last = all[r]->arrive({collective::reduce, rank(0), 100000}, clocks[r]);
-            EXPECT_EQ(last.use->id, "reduce/clairvoyant");
-            clocks[r] = 30ms * (call + 1);
-            all[r]->leave(clocks[r]);
-        }
-    EXPECT_EQ(last.segments, 7U);
-    ASSERT_EQ(last.arrivals.size(), 3U);
-    EXPECT_EQ(last_of(last.arrivals), 1U);
-    EXPECT_GT(last.round_time, 0ns);
+};
+
+TEST(enforcer, has_every_call_made_by_its_algorithm) {
+    told t;
+    enforcer it = t.of("reduce/clairvoyant");
+    for (int call = 0; call < 20; ++call) {
+        const directive& how = it.arrive({collective::reduce, rank(0), 100000}, 30ms * call);
+        EXPECT_EQ(how.use->id, "reduce/clairvoyant");
+        EXPECT_EQ(how.segments, 7U);
+        EXPECT_GT(how.round_time, 0ns);
+        EXPECT_TRUE(how.arrivals.empty()) << "the communicator knows better";
+        it.leave(30ms * call);
+    }
+    EXPECT_EQ(it.arrive({collective::reduce, rank(2), 1 << 30}, 1s).segments, 4096U);
+    EXPECT_EQ(t.asked, 1) << "for the network";
+    ASSERT_EQ(t.said.size(), 2U) << "once for each operation";
+    EXPECT_EQ(t.said[1].made, verdict::forced);
+    EXPECT_EQ(t.said[1].root, 2);
+    EXPECT_EQ(t.said[1].call, 1U);
+}
+
+TEST(enforcer, asks_for_nothing_that_its_algorithm_does_not_use) {
+    told t;
+    enforcer it = t.of("allreduce/recursive_doubling");
+    const directive& how = it.arrive({collective::allreduce, rank(0), 100000}, 0ns);
+    EXPECT_EQ(how.segments, 1U);
+    EXPECT_EQ(how.round_time, 0ns);
+    EXPECT_EQ(t.asked, 0);
+    EXPECT_FALSE(t.said.front().root) << "an allreduce has none";
+}
+
+TEST(enforcer, says_once_why_it_is_not_obeyed) {
+    told t;
+    enforcer it = t.of("reduce/chain");
+    for (int call = 0; call < 5; ++call) {
+        it.arrive({collective::reduce, rank(0), 100000}, 30ms * call);
+        if (call > 1) it.refused("no");
+        it.leave(30ms * call);
+    }
+    ASSERT_EQ(t.said.size(), 2U);
+    EXPECT_EQ(t.said[1].made, verdict::left);
+    EXPECT_EQ(t.said[1].call, 3U);
+    EXPECT_EQ(t.said[1].reason, "no");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // What a recorder writes, whatever happens to its process and its disk, and what is read from it.
+#include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "observe/part_layout.hpp"
 #include "report/observed.hpp"
@@ -160,7 +161,7 @@ TEST_F(observe, threads_open_channels_and_record) {
                 recorder::channel& c = r->open(std::array{0, 1 + t % 3});
                 for (int i = 0; i < 100; ++i)
                     c.record({collective::gather, form::blocking, i % 7, 8, place(100 + i % 5), 1ns * i, 2ns * i});
-                r->note(fmt::format(R"({{"operation":"gather","thread":{}}})", t));
+                r->note(fmt::format(R"({{"decision":"tried","operation":"gather","call":{}}})", t));
             }
         });
     threads.clear();
@@ -300,6 +301,25 @@ TEST_F(observe, ranks_that_nothing_is_known_of) {
     EXPECT_EQ(summarise({}).rows.size(), 0U);
 }
 
+decision full_decision() {
+    decision d;
+    d.made = decision::verdict::withdrawn;
+    d.what = collective::reduce;
+    d.bytes = 65536;
+    d.root = 0;
+    d.ranks = 5;
+    d.call = 9;
+    d.algorithm = "reduce/chain";
+    d.promised = {4, 10us, 1ms};
+    d.measured = {12us, 2ms};
+    d.incumbent = "reduce/binomial";
+    d.of_incumbent = {11us, 3ms};
+    d.of_native = {15us, 4ms};
+    d.pattern = {1, 3, 50us};
+    d.reason = "it is \"not\" better\n";
+    return d;
+}
+
 TEST_F(observe, a_file_is_read_as_it_was_written) {
     const auto a = record(0, 2);
     const auto b = record(1, 2);
@@ -307,7 +327,8 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
         recorder::channel& c = r->open(both);
         for (int i = 0; i < 300; ++i)
             c.record({collective::allreduce, form::blocking, 0, 8, place(5), 1us * i, 1us * i + 100ns});
-        r->note(R"({"decision":"kept","operation":"allreduce"})");
+        r->note(to_line(full_decision()));
+        r->note(R"({"decision":"perhaps","operation":"allreduce"})");
         r->note(R"({"model":"curie"})");
     }
     const observation o = summary_of({a.get(), b.get()});
@@ -326,7 +347,7 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     };
     const std::string text = slurp(file());
     EXPECT_EQ(text, slurp(file("y")));
-    EXPECT_EQ(again.decisions, (std::vector<std::string>{R"({"decision":"kept","operation":"allreduce"})"}));
+    EXPECT_EQ(again.decisions, std::vector{full_decision()});
 
     // Whatever is in a file, it is read or refused.
     std::mt19937 random(1);
