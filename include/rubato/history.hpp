@@ -22,8 +22,6 @@ struct operation {
 
 /// `bytes` as all ranks know them; of no collective below 0.
 RUBATO_API operation operation_of(collective what, rank root, std::int64_t bytes);
-/// The fewest bytes of its size class.
-RUBATO_API std::int64_t least_bytes(const operation& o);
 
 /// A call, on whatever clock its owner uses.
 struct call_times {

@@ -28,7 +28,6 @@ public:
     struct statistics {
         std::uint64_t hits = 0;
         std::uint64_t misses = 0;
-        std::uint64_t evicted = 0;
         std::size_t plans = 0;
         std::size_t bytes = 0;
 

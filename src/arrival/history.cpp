@@ -10,8 +10,6 @@ operation operation_of(collective what, rank root, std::int64_t bytes) {
     return {what, static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(bytes))), root};
 }
 
-std::int64_t least_bytes(const operation& o) { return o.size_class == 0 ? 0 : std::int64_t{1} << (o.size_class - 1); }
-
 operation_history::operation_history(const operation& what, std::size_t calls_kept, std::size_t sites_kept)
     : what_(what), recent_(calls_kept), most_sites_(sites_kept) {
     sites_.reserve(sites_kept);

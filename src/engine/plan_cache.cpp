@@ -70,7 +70,6 @@ std::shared_ptr<plan_cache::entry> plan_cache::get(const algorithm& a, const pro
     while (counted_.bytes > how_.most_bytes && used_.size() > 1) {
         const auto oldest = plans_.find(*used_.back());
         counted_.bytes -= oldest->second.bytes;
-        ++counted_.evicted;
         used_.pop_back();
         plans_.erase(oldest);
     }

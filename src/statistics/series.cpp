@@ -15,8 +15,6 @@ struct moments {
     double count = 0;
     double mean = 0;
     double squares = 0;  ///< sum of the squared distances from the mean
-
-    double variance() const { return squares / (count - 1); }
 };
 
 /// Counted from the first sample, so that those of equal samples are exact.
@@ -93,18 +91,6 @@ test_result levene_test(std::span<const std::span<const double>> groups) {
     return {f, chance_above(f, kinds - 1, count - kinds)};
 }
 
-welch_result welch_test(std::span<const double> a, std::span<const double> b) {
-    if (a.size() < 2 || b.size() < 2) return {};
-    const moments x = moments_of(a);
-    const moments y = moments_of(b);
-    const double of_x = x.variance() / x.count;
-    const double of_y = y.variance() / y.count;
-    const double t = quotient(x.mean - y.mean, std::sqrt(of_x + of_y));
-    if (of_x + of_y == 0) return {t, x.count + y.count - 2, t == 0 ? 1. : 0.};
-    const double degrees = (of_x + of_y) * (of_x + of_y) / (of_x * of_x / (x.count - 1) + of_y * of_y / (y.count - 1));
-    return {t, degrees, chance_above(t * t, 1, degrees)};
-}
-
 linear_trend fit_trend(std::span<const double> samples) {
     if (samples.size() < 3) return {};
     const moments m = moments_of(samples);
@@ -117,17 +103,6 @@ linear_trend fit_trend(std::span<const double> samples) {
     // What rounding leaves of a perfect line can be below 0.
     const double f = quotient(explained, std::max(m.squares - explained, 0.) / (m.count - 2));
     return {slope, chance_above(f, 1, m.count - 2), quotient(slope * (m.count - 1), std::abs(m.mean))};
-}
-
-double autocorrelation(std::span<const double> samples, std::size_t lag) {
-    const moments m = moments_of(samples);
-    double products = 0;
-    for (std::size_t i = lag; i < samples.size(); ++i) products += (samples[i] - m.mean) * (samples[i - lag] - m.mean);
-    return quotient(products, m.squares);
-}
-
-double autocorrelation_band(std::size_t samples) {
-    return samples < 4 ? 1. : 1.959964 / std::sqrt(static_cast<double>(samples));
 }
 
 double outlier_share(std::span<const double> samples) {

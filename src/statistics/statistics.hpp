@@ -59,14 +59,6 @@ RUBATO_API test_result runs_test(std::span<const double> samples);
 /// Have all groups the same spread (Levene's test around medians, of Brown and Forsythe)? F.
 RUBATO_API test_result levene_test(std::span<const std::span<const double>> groups);
 
-struct welch_result {
-    double t = 0;
-    double degrees = 0;
-    double p = 1;  ///< two-sided
-};
-/// Have both the same mean, whatever their variances? If both are constant and differ, t is infinite and p 0.
-RUBATO_API welch_result welch_test(std::span<const double> a, std::span<const double> b);
-
 struct linear_trend {
     double slope = 0;  ///< per sample
     double p = 1;      ///< of a slope as steep or steeper, if in truth there were none
@@ -74,11 +66,6 @@ struct linear_trend {
 };
 /// The straight line of least squares. If it passes through all samples, p is 0.
 RUBATO_API linear_trend fit_trend(std::span<const double> samples);
-
-/// Between samples that are `lag` apart, -1 to 1; 0 if they are all equal or too few.
-RUBATO_API double autocorrelation(std::span<const double> samples, std::size_t lag);
-/// Independent samples have an autocorrelation within plus or minus this in 95 of 100 cases.
-RUBATO_API double autocorrelation_band(std::size_t samples);
 
 /// The share of samples farther from the middle half of them than 1.5 times its width.
 RUBATO_API double outlier_share(std::span<const double> samples);

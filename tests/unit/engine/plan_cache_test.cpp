@@ -108,7 +108,7 @@ TEST(plan_cache, memory_is_bounded_and_the_one_used_last_goes_last) {
         EXPECT_EQ(kept, cache.get(clairvoyant_reduce(), pattern(1))) << "used again and again, but dropped at " << k;
         EXPECT_LE(cache.counted().bytes, 4 * each);
     }
-    EXPECT_GE(cache.counted().evicted, 30U);
+    EXPECT_LE(cache.counted().plans, 9U) << "of 39";
     const std::uint64_t misses = cache.counted().misses;
     cache.get(clairvoyant_reduce(), pattern(39));
     EXPECT_EQ(cache.counted().misses, misses);

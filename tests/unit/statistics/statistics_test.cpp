@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 namespace rubato {
@@ -94,17 +93,13 @@ TEST(statistics, tests_with_too_little_to_go_by_say_nothing) {
         EXPECT_EQ(fit_trend(v).slope, 0);
         EXPECT_EQ(fit_trend(v).p, 1);
         EXPECT_EQ(fit_trend(v).drift, 0);
-        EXPECT_EQ(autocorrelation(v, 1), 0);
         EXPECT_EQ(outlier_share(v), 0);
         const numbers other(7, 0.1);
         const std::span<const double> groups[] = {v, other};
         EXPECT_EQ(levene_test(groups).p, 1);
-        EXPECT_EQ(welch_test(v, numbers(7, v.empty() ? 0 : v[0])).p, 1);
         EXPECT_EQ(remarks(v).size(), v.size() < fewest_for_interval ? 1U : 0U);
     }
     EXPECT_EQ(runs_test(numbers{1, 2}).p, 1);
-    EXPECT_EQ(welch_test(numbers{2, 2}, numbers{1, 1, 1}).t, std::numeric_limits<double>::infinity());
-    EXPECT_EQ(welch_test(numbers{2, 2}, numbers{1, 1, 1}).p, 0);
     EXPECT_EQ(fit_trend(numbers{1, 2, 3, 4}).p, 0);
     EXPECT_EQ(levene_test({}).p, 1);
 }
@@ -117,25 +112,11 @@ TEST(statistics, tests_give_the_published_results) {
     EXPECT_NEAR(levene_test(groups).statistic, 7.584952754501659, 1e-9);
     EXPECT_NEAR(levene_test(groups).p, 0.002431505967249681, 1e-12);
 
-    const numbers first{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0};
-    const numbers second{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4};
-    const welch_result w = welch_test(first, second);
-    EXPECT_NEAR(w.t, -1.860813467486853, 1e-12);
-    EXPECT_NEAR(w.degrees, 17.776473516178488, 1e-9);
-    EXPECT_NEAR(w.p, 0.07939414018735538, 1e-12);
-
     const numbers women{115, 117, 120, 123, 126, 129, 132, 135, 139, 142, 146, 150, 154, 159, 164};
     EXPECT_NEAR(fit_trend(women).slope, 3.45, 1e-12);
     EXPECT_NEAR(fit_trend(women).p, 1.09097e-14, 1e-18);
     EXPECT_NEAR(fit_trend(women).drift, 0.3532423208191127, 1e-12);
     EXPECT_NEAR(fit_trend(lh).p, 0.020473580485957696, 1e-12);
-
-    EXPECT_NEAR(autocorrelation(lh, 0), 1, 1e-12);
-    EXPECT_NEAR(autocorrelation(lh, 1), 0.576, 5e-4);
-    EXPECT_NEAR(autocorrelation(lh, 2), 0.182, 5e-4);
-    EXPECT_NEAR(autocorrelation(lh, 3), -0.145, 5e-4);
-    EXPECT_EQ(autocorrelation(lh, 48), 0);
-    EXPECT_NEAR(autocorrelation_band(lh.size()), 0.283, 5e-4);
 
     // 23 above the median, 21 below, 13 runs.
     EXPECT_NEAR(runs_test(lh).statistic, -3.043366911832283, 1e-12);
