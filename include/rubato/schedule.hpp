@@ -62,11 +62,6 @@ struct schedule {
 };
 
 RUBATO_API std::size_t hash(const schedule& s);
-/// A compact binary form, the same on every machine.
-RUBATO_API std::vector<std::byte> to_bytes(const schedule& s);
-/// Throws if the bytes are not a schedule.
-RUBATO_API schedule schedule_from_bytes(std::span<const std::byte> bytes);
-
 /// "send output[3..5] to 7 (message 2)"
 RUBATO_API std::string to_string(const step& s);
 /// One line per step, with its dependencies.

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <set>
 
 namespace rubato {
@@ -26,21 +25,6 @@ std::vector<schedule> samples() {
         }
     }
     return all;
-}
-
-TEST(schedule, survives_a_round_trip_through_bytes) {
-    for (const schedule& s : samples()) EXPECT_EQ(schedule_from_bytes(to_bytes(s)), s);
-    EXPECT_EQ(schedule_from_bytes(to_bytes(schedule{})), schedule{});
-}
-
-TEST(schedule, bytes_hold_the_largest_numbers) {
-    schedule s;
-    s.parts = UINT32_MAX;
-    s.scratch = {UINT32_MAX};
-    s.steps.push_back({step_kind::recv, buffer::scratch, buffer::scratch, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-                       UINT32_MAX, INT32_MAX, UINT32_MAX});
-    s.first_dependency.push_back(0);
-    EXPECT_EQ(schedule_from_bytes(to_bytes(s)), s);
 }
 
 TEST(schedule, equal_schedules_hash_alike_and_others_do_not) {
@@ -78,54 +62,6 @@ TEST(schedule, every_field_counts_in_equality_and_hash) {
         EXPECT_NE(o, s);
         EXPECT_NE(hash(o), hash(s));
     }
-}
-
-TEST(schedule, rejects_bytes_cut_short_or_continued) {
-    for (const schedule& s : samples()) {
-        std::vector<std::byte> bytes = to_bytes(s);
-        for (std::size_t n = 0; n < bytes.size(); ++n)
-            EXPECT_THROW(schedule_from_bytes(std::span(bytes).first(n)), error) << n << " of " << bytes.size();
-        bytes.push_back(std::byte{0});
-        EXPECT_THROW(schedule_from_bytes(bytes), error);
-    }
-}
-
-TEST(schedule, broken_bytes_are_rejected_or_are_another_schedule) {
-    std::mt19937 random(1);
-    const std::vector<schedule> all = samples();
-    int rejected = 0;
-    for (int i = 0; i < 20000; ++i) {
-        std::vector<std::byte> bytes = to_bytes(all[random() % all.size()]);
-        for (auto flips = random() % 4 + 1; flips > 0; --flips)
-            bytes[random() % bytes.size()] ^= static_cast<std::byte>(1U << random() % 8);
-        if (random() % 4 == 0) bytes.resize(random() % bytes.size());
-        try {
-            const schedule s = schedule_from_bytes(bytes);
-            ASSERT_GT(s.parts, 0U);
-            ASSERT_EQ(s.first_dependency.size(), s.steps.size() + 1);
-            for (std::size_t k = 0; k < s.steps.size(); ++k)
-                for (const std::uint32_t d : s.dependencies_of(k)) ASSERT_LT(d, k);
-            to_string(s);
-        } catch (const error&) {
-            ++rejected;
-        }
-    }
-    EXPECT_GT(rejected, 1000);
-}
-
-TEST(schedule, noise_is_rejected) {
-    std::mt19937 random(2);
-    for (int i = 0; i < 2000; ++i) {
-        std::vector<std::byte> bytes(random() % 64);
-        for (std::byte& b : bytes) b = static_cast<std::byte>(random());
-        EXPECT_THROW(schedule_from_bytes(bytes), error);
-    }
-    // Four good bytes and a count that asks for more memory than there is.
-    std::vector<std::byte> bytes = to_bytes(schedule{});
-    bytes.resize(5);
-    for (int i = 0; i < 4; ++i) bytes.push_back(std::byte{0xff});
-    bytes.push_back(std::byte{0x0f});
-    EXPECT_THROW(schedule_from_bytes(bytes), error);
 }
 
 TEST(schedule, steps_read_as_sentences) {
