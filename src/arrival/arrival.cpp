@@ -5,6 +5,7 @@
 // Each rank has its own stream, so what a rank draws depends neither on the number of ranks nor on the others' draws.
 #include "rubato/arrival.hpp"
 
+#include "core/portable.hpp"
 #include "core/splitmix.hpp"
 #include "core/text.hpp"
 
@@ -20,20 +21,6 @@ namespace rubato {
 namespace {
 
 constexpr double latest = 1e18;  // so that times can be added without overflow
-
-/// For 0 < x. With m near 1, log m = 2 atanh((m-1)/(m+1)).
-double natural_log(double x) {
-    int exponent = 0;
-    double m = std::frexp(x, &exponent);
-    if (m < std::numbers::sqrt2 / 2) {
-        m *= 2;
-        --exponent;
-    }
-    const double t = (m - 1) / (m + 1);
-    double sum = 0;
-    for (int k = 23; k >= 1; k -= 2) sum = sum * t * t + 1. / k;
-    return exponent * std::numbers::ln2 + 2 * t * sum;
-}
 
 /// For x <= 0.
 double exponential(double x) {

@@ -6,6 +6,7 @@
 #include "choose/fewer.hpp"
 #include "choose/outcome.hpp"
 #include "choose/sample.hpp"
+#include "core/portable.hpp"
 #include "rubato/simulate.hpp"
 
 #include <algorithm>
@@ -134,17 +135,14 @@ private:
             return along(some, [&](const size& s) { return value(runs[static_cast<std::size_t>(&s - some.data())]); })
                 .at(asked_.ranks);
         };
-        const auto time = [](double ns) {
-            return time_ns(std::llround(std::min(ns, static_cast<double>(longest_time.count()))));
-        };
         // The last arrival is the same with fewer ranks.
         const time_ns last = last_of(asked_);
         const auto after_last = [last](time_ns t) { return static_cast<double>((t - last).count()); };
         outcome all = runs[0];
         all.extrapolated = true;
         all.rough = rough_;
-        all.end = last + time(told([&](const outcome& o) { return after_last(o.end); }));
-        all.wire = last + time(told([&](const outcome& o) { return after_last(o.wire); }));
+        all.end = last + nearest_time(told([&](const outcome& o) { return after_last(o.end); }));
+        all.wire = last + nearest_time(told([&](const outcome& o) { return after_last(o.wire); }));
         all.messages = told([](const outcome& o) { return o.messages; });
         all.partners = told([](const outcome& o) { return o.partners; });
         // It takes no more time after the last arrival than if all came together, and no less after the first one,
@@ -164,8 +162,7 @@ private:
             p.arrivals.clear();
             return static_cast<double>(run(p).end.count());
         };
-        const double most = static_cast<double>(longest_time.count());
-        return time_ns(std::llround(std::min(along(some, takes).at(asked_.ranks), most)));
+        return nearest_time(along(some, takes).at(asked_.ranks));
     }
 
     outcome run(const problem& p) const {
@@ -206,7 +203,7 @@ private:
                 known = r;
             }
             const auto busy = [per_byte](std::int64_t bytes) {
-                return time_ns(static_cast<time_ns::rep>(per_byte * static_cast<double>(bytes)));
+                return time_within(per_byte * static_cast<double>(bytes));
             };
             o.wire = std::max({o.wire, (use_.early ? first : arrivals[r]) + busy(sent), first + busy(received)});
         }

@@ -1,10 +1,10 @@
 #include "choose/fewer.hpp"
 
+#include "core/portable.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/problem.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace rubato {
@@ -110,7 +110,7 @@ growth::growth(std::span<const double> ranks, std::span<const double> values)
     double xv = 0;
     double yv = 0;
     for (std::size_t i = 1; i < ranks.size(); ++i) {
-        const double x = std::log2(ranks_ / ranks[i]);
+        const double x = binary_log(ranks_ / ranks[i]);
         const double y = 1 - ranks[i] / ranks_;
         const double v = value_ - values[i];
         xx += x * x;
@@ -129,7 +129,7 @@ growth::growth(std::span<const double> ranks, std::span<const double> values)
 }
 
 double growth::at(double ranks) const {
-    return value_ + per_doubling_ * std::log2(ranks / ranks_) + per_rank_ * (ranks - ranks_);
+    return value_ + per_doubling_ * binary_log(ranks / ranks_) + per_rank_ * (ranks - ranks_);
 }
 
 }  // namespace rubato

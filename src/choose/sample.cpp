@@ -1,5 +1,6 @@
 #include "choose/sample.hpp"
 
+#include "core/portable.hpp"
 #include "rubato/arrival.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ time_ns least_time(const model& m, const load& l) {
         ns = std::max(l.messages * n->o + l.combined * n->combine, (most - l.messages) * n->G);
     else if (const auto* f = std::get_if<loggp5>(&m.network))
         ns = l.messages * f->o + l.sent * f->G;
-    return time_ns(static_cast<time_ns::rep>(std::clamp(ns, 0., static_cast<double>(longest_time.count()))));
+    return time_within(std::max(ns, 0.));
 }
 
 load mean(std::span<const load> all) {

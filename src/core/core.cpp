@@ -19,8 +19,10 @@ constexpr std::array time_units{
     unit{"", 1.}, unit{"ns", 1.}, unit{"us", 1e3}, unit{"ms", 1e6}, unit{"s", 1e9},
 };
 
+constexpr double most = 9.2e18;
+
 std::int64_t to_integer(double value, std::string_view text) {
-    if (value > 9.2e18)
+    if (value > most)
         throw error(fmt::format("'{}' is too large", text), "it does not fit in 63 bits", "give a smaller value");
     return std::llround(value);
 }
@@ -47,6 +49,11 @@ error::error(std::string_view problem, std::string_view reason, std::string_view
     : std::runtime_error(fmt::format("{}: {}; {}", problem, reason, way_out)) {}
 
 std::int64_t parse_bytes(std::string_view text) {
+    // A double does not hold all of these.
+    std::int64_t whole = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), whole);
+    if (code == std::errc{} && end == text.data() + text.size() && whole >= 0 && static_cast<double>(whole) <= most)
+        return whole;
     return to_integer(parse_with_unit(text, size_units, "size", "4MiB"), text);
 }
 

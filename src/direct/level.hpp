@@ -1,7 +1,7 @@
 // What calls have cost, from what all ranks saw of them.
 #pragma once
 
-#include "rubato/core.hpp"
+#include "core/portable.hpp"
 
 #include <span>
 #include <vector>
@@ -39,8 +39,6 @@ struct level {
 level level_of(std::span<const cost> calls);
 
 /// A share of a time.
-inline time_ns part(time_ns t, double share) {
-    return time_ns(static_cast<time_ns::rep>(static_cast<double>(t.count()) * share));
-}
+inline time_ns part(time_ns t, double share) { return time_within(static_cast<double>(t.count()) * share); }
 
 }  // namespace rubato::direct

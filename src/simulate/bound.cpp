@@ -9,6 +9,8 @@
 // the best over all k, and never earlier than the last arrival.
 #include "simulate/bound.hpp"
 
+#include "core/portable.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -95,7 +97,7 @@ private:
         std::int32_t who;
     };
 
-    time_ns data(double bytes) const { return time_ns(static_cast<time_ns::rep>(bytes * link_.ns_per_byte)); }
+    time_ns data(double bytes) const { return time_within(bytes * link_.ns_per_byte); }
     time_ns block() const { return data(bytes_ / static_cast<double>(ranks_.size())); }
 
     /// T(k)
@@ -107,8 +109,7 @@ private:
         const auto time = [&](double pieces) { return (steps + pieces - 1) * (a + b / pieces); };
         const double best = a > 0 ? std::sqrt((steps - 1) * b / a) : bytes_;
         const double below = std::clamp(std::floor(best), 1.0, std::max(1.0, bytes_));
-        return time_ns(
-            static_cast<time_ns::rep>(std::min(time(below), time(std::min(below + 1, std::max(1.0, bytes_))))));
+        return time_within(std::min(time(below), time(std::min(below + 1, std::max(1.0, bytes_)))));
     }
 
     std::int32_t root_;

@@ -1,5 +1,6 @@
 #include "rubato/model.hpp"
 
+#include "core/portable.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -172,7 +173,7 @@ std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t 
 
 time_ns segment_time(const model& m, std::int64_t bytes) {
     const auto [alpha, beta, gamma] = linear_costs(m);
-    return time_ns(std::max<std::int64_t>(1, std::llround(alpha + static_cast<double>(bytes) * (beta + gamma))));
+    return std::max(time_ns{1}, nearest_time(alpha + static_cast<double>(bytes) * (beta + gamma)));
 }
 
 time_ns cautious_round_time(const model& m, std::int64_t bytes) { return segment_time(m, bytes) * 3 / 2; }

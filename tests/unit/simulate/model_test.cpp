@@ -5,6 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+
 namespace rubato {
 namespace {
 
@@ -52,6 +57,31 @@ TEST(model, text_is_read_back_as_the_same_model) {
     EXPECT_EQ(odd, parse_model(to_string(odd))) << to_string(odd);
     EXPECT_EQ(to_string(parse_model("infiniband2008")),
               "loggp5:L=6000ns,o=4700ns,G=0.73ns,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32");
+}
+
+/// Any positive number that a double can be.
+double any_double(std::mt19937_64& random) {
+    for (;;) {
+        const auto x = std::bit_cast<double>(random() >> 1);
+        if (std::isnormal(x)) return x;
+    }
+}
+
+TEST(model, any_text_is_read_back_as_the_same_bits) {
+    std::mt19937_64 random(18);
+    const auto any = [&random] { return any_double(random); };
+    const auto whole = [&random] { return static_cast<std::int64_t>(random() >> (2 + random() % 60)); };
+    for (int i = 0; i < 20000; ++i) {
+        model m;
+        if (i % 3 == 0) m.network = hockney{any(), any(), any()};
+        if (i % 3 == 1) m.network = loggp{any(), any(), any(), any(), any(), whole()};
+        if (i % 3 == 2) m.network = loggp5{any(), any(), any()};
+        m.message_energy = std::min(any(), 1e200);
+        m.byte_energy = static_cast<double>(random() % 100000) / 1e13;  // a few digits, which a unit suits
+        m.static_power = any();
+        m.descriptor = whole();
+        ASSERT_EQ(parse_model(to_string(m)), m) << to_string(m);
+    }
 }
 
 TEST(model, file) {
@@ -137,6 +167,7 @@ TEST(model, segments_are_one_to_all_bytes) {
 TEST(model, a_round_sends_and_combines_a_segment) {
     EXPECT_EQ(segment_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(1500));
     EXPECT_EQ(cautious_round_time(parse_model("hockney:alpha=1us,beta=2ns,gamma=3ns"), 100), time_ns(2250));
+    EXPECT_EQ(segment_time(parse_model("hockney:alpha=1us,beta=1s,gamma=0"), INT64_MAX), time_ns(INT64_C(1) << 60));
     EXPECT_EQ(segment_time(parse_model("hockney:alpha=0,beta=0,gamma=0"), 100), time_ns(1));
     EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=2us,G=1ns,combine=0.5ns")), (hockney{7000, 1, 0.5}));
     EXPECT_EQ(linear_costs(parse_model("loggp:L=5us,o=1us,g=9us,G=1ns")), (hockney{9000, 1, 0}));
