@@ -19,13 +19,13 @@ using namespace rubato;
 const std::vector<scale::entrants> collectives{
     {collective::allreduce,
      {"recursive_doubling", "rabenseifner", "ring", "reduce_bcast"},
-     {"clairvoyant", "clairvoyant_tree"},
+     {"straggler", "clairvoyant", "clairvoyant_tree"},
      {}},
     {collective::reduce,
      {"binomial", "knomial", "binary", "butterfly", "ring", "chain", "two_tree"},
      {"clairvoyant", "clairvoyant_plus"},
      {}},
-    {collective::reduce_scatter_block, {"halving", "ring"}, {"clairvoyant"}, {}, 2048},
+    {collective::reduce_scatter_block, {"halving", "ring"}, {"straggler", "clairvoyant"}, {}, 2048},
     {collective::scan, {"recursive_doubling"}, {"clairvoyant"}, {}},
     {collective::bcast,
      {"binomial", "knomial", "binary", "chain", "two_tree", "split_binary", "scatter_allgather", "scatter_ring"},
@@ -36,7 +36,7 @@ const std::vector<scale::entrants> collectives{
      {"sorted_ring", "sorted_tree"},
      {"sorted_ring+early", "sorted_tree+early"},
      2048},  // for more ranks each rank's list of chunks takes too much memory
-    {collective::alltoall, {"bruck", "pairwise", "direct"}, {"sorted_pairwise"}, {}},
+    {collective::alltoall, {"bruck", "pairwise", "direct"}, {"straggler", "sorted_pairwise"}, {}},
     {collective::barrier, {"dissemination", "n_way_dissemination", "tree"}, {"sorted_tree"}, {}},
 };
 

@@ -18,15 +18,10 @@
 // nobody is late enough, it is an algorithm for ranks that come together. So it is if P N is above 2^18, as a plan
 // would take long: with so many ranks P/N is too much to gain anything, or segments are so small that fewer do.
 //
-// With one segment latency counts: all but the last rank sum up along a tree in which those who come last are next to
-// its root, and all get their sum; the last one's vector goes down a binomial tree, and everybody adds it: ceil(log2 P)
-// messages after it came.
-//
 // Rank counts: any. All ranks get the same bits: every part is combined once, or by everybody in the same order.
 // Source: ours, after Marendic et al. 2016, 5.4, and the ring of Patarasuk, Yuan 2009.
 #include "algorithms/allreduce/together.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
-#include "algorithms/pattern/lined_up_tree.hpp"
 #include "algorithms/pattern/movement.hpp"
 #include "algorithms/pattern/partial.hpp"
 #include "algorithms/pattern/rank_ring.hpp"
@@ -192,52 +187,13 @@ private:
     std::vector<builder::step_id> came_{};  // the last block of each round that has come back
 };
 
-/// The last of the line adds nothing before it comes; the others' sum is with everybody, it too, when it does.
-schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line) {
-    builder b(p, me, 1);
-    const rank last = line.back();
-    const std::vector<rank> others(line.begin(), line.end() - 1);
-    // The last one's vector goes down a tree of its own.
-    const tree down = lined_up_tree(last, me, others).shape();
-    if (me == last) {
-        const slice sum = b.scratch_chunks();
-        b.recv(line.front(), sum);
-        for (const rank child : down.children) b.send(child, b.input());
-        b.copy(b.input(), b.output());
-        b.combine(sum, b.output());
-        return std::move(b).finish();
-    }
-    const tree up = lined_up_tree(line.front(), me, {others.rbegin(), others.rend() - 1}).shape();
-    slice sum = b.input();
-    const slice home = b.scratch_chunks();
-    for (std::size_t i = up.children.size(); i-- > 0;) {
-        const slice received = sum.where == buffer::input ? home : b.scratch_chunks();
-        b.recv(up.children[i], received);
-        b.combine(sum.where == buffer::input ? sum : received, home);
-        sum = home;
-    }
-    if (up.parent) {
-        b.send(*up.parent, sum);
-        b.recv(*up.parent, home);
-        sum = home;
-    }
-    for (const rank child : up.children) b.send(child, sum);
-    if (me == line.front()) b.send(last, sum);
-    b.recv(*down.parent, b.output());
-    for (const rank child : down.children) b.send(child, b.output());
-    b.combine(sum, b.output());
-    return std::move(b).finish();
-}
-
 }  // namespace
 
 std::vector<schedule> allreduce_clairvoyant(const problem& p, std::span<const rank> who) {
     const std::vector<rank> line = line_up(p);
-    if (p.segments == 1 && has_straggler(p, line))
-        return build_each(who, [&](rank me) { return for_straggler(p, me, line); });
     const auto segment = static_cast<double>(p.round_time.count());
     const std::vector<double> arrivals = since_first(p, line);
-    const bool fits = p.segments > 1 && std::uint64_t{p.segments} * line.size() <= most_work;
+    const bool fits = std::uint64_t{p.segments} * line.size() <= most_work;
     const std::size_t ring = fits ? count_early(arrivals, p.segments, segment) : line.size();
     if (ring == line.size()) return build_each(who, [&p](rank me) { return allreduce_together(p, me); });
     const std::size_t last = together(arrivals, ring, segment * p.segments);

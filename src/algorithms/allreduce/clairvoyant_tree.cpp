@@ -6,8 +6,8 @@
 // Let M be the time of a vector on a link, N segments. After the last arrival, if the others are done: M for its vector
 // to go in, and two trees of ceil(log2 P) levels, in each of which a segment takes two steps at most, and one more:
 // M (1 + (2 ceil(log2 P) + 2)/N), and the trees lose some time where ranks serve the last one: M/8 to M/2 in
-// simulation. Unless the last one comes alone, so much later than the others that this pays, and in enough segments, it
-// is an algorithm for ranks that come together.
+// simulation. So it takes N well above log2 P to gain something. Unless the last one comes alone, so much later than
+// the others that this pays, it is an algorithm for ranks that come together.
 //
 // Rank counts: any. All ranks get the same bits: every segment is combined once.
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.
@@ -79,10 +79,10 @@ std::vector<relay> spread(const problem& p, const std::vector<rank>& line, const
     return some;
 }
 
-/// Whether it ends before two vectors after the last arrival: the steps down the trees must be few beside the segments,
-/// and a quarter of the others' work must be done by then.
+/// Whether a quarter of the others' work is done when the last one comes: with less, it takes two vectors' time after
+/// that, as the ring does.
 bool pays(const problem& p, const std::vector<double>& arrivals) {
-    if (p.ranks < 3 || 3 * std::int64_t{p.segments} < 8 * (std::int64_t{ceil_log2(p.ranks)} + 1)) return false;
+    if (p.ranks < 3) return false;
     const double gap = arrivals.back() - arrivals[arrivals.size() - 2];
     return gap > 0 && gap >= static_cast<double>(p.segments) / 4 * static_cast<double>(p.round_time.count());
 }

@@ -9,17 +9,9 @@
 // all that the last one has to send passes its link then. The pairwise exchange keeps it, too, but nobody leaves
 // before. Without predicted arrivals it is the pairwise exchange, by distance.
 //
-// Segments cut nothing, but say how large a chunk is. If it has one, latency counts: Bruck's, n alpha + n P/2 m beta, n
-// = ceil(log2 P). If the last rank comes long after the others, they exchange theirs as in Bruck's before, and gather
-// what they have for it; it gets that in one message, and its own chunks are scattered down a binomial tree: n alpha +
-// (P - 1) m beta after it came. The others are busy with that for up to (P - 1) m beta longer than in Bruck's among
-// all, and so is the last one with its own, so it pays from 2 P rounds on, and 2 n for latency. Chunks that differ in
-// size (alltoallv) are not known to those on their way, and always go straight.
-//
 // Rank counts: any. Source: ours, after Thakur, Rabenseifner & Gropp 2005.
-#include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
-#include "algorithms/pattern/in_order.hpp"
+#include "algorithms/pattern/movement.hpp"
 
 #include <algorithm>
 
@@ -49,45 +41,11 @@ schedule join_in_turn(const problem& p, rank me, const std::vector<rank>& line, 
     return std::move(b).finish();
 }
 
-/// The last one deals with one of the others, who has all chunks for it, and with its children in a tree.
-schedule for_straggler(const problem& p, rank me, rank last, const all_but_one& others) {
-    builder b(p, me, 1);
-    const auto ranks = static_cast<std::uint32_t>(p.ranks);
-    const slice all = b.output(0, ranks);
-    const slice theirs = line_for(b, all, others.who);
-    const rank giver = others.who.back();
-    const tree down = knomial_tree(p.ranks, last, me, 2);
-    if (me == last) {
-        b.recv(giver, theirs);
-        scatter_down(b, down, b.input(0, ranks));
-        unpack_line(b, theirs, all, others.who);
-        b.copy(b.input(chunk_of(me)), b.output(chunk_of(me)));
-        return std::move(b).finish();
-    }
-    const rank place = others.place(me);
-    b.embed(alltoall_bruck(others.among(p, collective::alltoall), place), others.who,
-            in_line(b, b.input(0, ranks), others.who), theirs);
-    unpack_line(b, theirs, all, others.who);
-    const slice for_last = me == giver ? b.scratch_chunks(ranks - 1) : builder::nothing();
-    b.embed(gather_binomial(others.among(p, collective::gather), place), others.who, b.input(chunk_of(last)), for_last);
-    if (me == giver) b.send(last, for_last);
-    const slice from_last = b.scratch_chunks(static_cast<std::uint32_t>(down.covers.size()));
-    scatter_down(b, down, from_last);
-    b.copy(piece(from_last, down.covers, me), b.output(chunk_of(last)));
-    return std::move(b).finish();
-}
-
 }  // namespace
 
 std::vector<schedule> alltoall_sorted_pairwise(const problem& p, std::span<const rank> who) {
     const std::vector<rank> line = line_up(p);
-    if (p.segments == 1 && !traits(p.what).irregular) {
-        if (!comes_alone(p, line, 2 * (std::int64_t{p.ranks} + ceil_log2(p.ranks))))
-            return build_each(who, [&p](rank me) { return alltoall_bruck(p, me); });
-        const all_but_one others(p, line.back());
-        return build_each(who, [&](rank me) { return for_straggler(p, me, line.back(), others); });
-    }
-    const auto rounds = [&p](std::size_t n) { return static_cast<std::int64_t>((n - 1) * p.segments); };
+    const auto rounds = [](std::size_t n) { return static_cast<std::int64_t>(n - 1); };
     const std::vector<joining> groups = joining_groups(p, line, rounds);
     return build_each(who, [&](rank me) { return join_in_turn(p, me, line, groups); });
 }

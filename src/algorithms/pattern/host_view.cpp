@@ -61,12 +61,6 @@ level host_view::within_host(collective what, std::uint32_t segments) const {
     return {p, who, rank(static_cast<std::int32_t>(std::ranges::find(who, me_) - who.begin()))};
 }
 
-schedule bcast_sorted(const level& l) {
-    const std::span<const rank> me(&l.me, 1);
-    const auto build = l.what.segments > 1 ? bcast_sorted_chain : bcast_sorted_binomial;
-    return std::move(build(l.what, me).front());
-}
-
 slice reduce_in_host(builder& b, const host_view& h) {
     const level l = h.within_host(collective::reduce, b.parts());
     if (l.who.size() == 1) return b.input();
@@ -75,9 +69,30 @@ slice reduce_in_host(builder& b, const host_view& h) {
     return sum;
 }
 
-void bcast_in_host(builder& b, const host_view& h, slice leaders_data) {
-    const level l = h.within_host(collective::bcast, b.parts());
-    b.embed(bcast_sorted(l), l.who, leaders_data, b.output());
+schedule bcast_on_two_levels(const problem& p, rank me, together_builder& how) {
+    const host_view h(p, me);
+    const level mine = h.within_host(collective::bcast, p.segments);
+    const schedule within = how(mine.what, std::span(&mine.me, 1)).front();
+    builder b(p, me, within.parts);
+    if (h.leads()) {
+        const level l = h.among_leaders(host_view::ready::with_first);
+        b.embed(how(l.what, std::span(&l.me, 1)).front(), l.who, b.input(), b.output());
+    }
+    b.embed(within, mine.who, me == p.root ? b.input() : b.output(), b.output());
+    return std::move(b).finish();
+}
+
+schedule allreduce_on_two_levels(const problem& p, rank me, together_builder& among, together_builder& bcast) {
+    const host_view h(p, me);
+    if (h.hosts() == 1) return std::move(among(p, std::span(&me, 1)).front());
+    const level leaders = h.among_leaders(host_view::ready::with_all);
+    const schedule total = among(leaders.what, std::span(&leaders.me, 1)).front();
+    builder b(p, me, total.parts);
+    const slice sum = reduce_in_host(b, h);
+    if (h.leads()) b.embed(total, leaders.who, sum, b.output());
+    const level mine = h.within_host(collective::bcast, b.parts());
+    b.embed(bcast(mine.what, std::span(&mine.me, 1)).front(), mine.who, b.output(), b.output());
+    return std::move(b).finish();
 }
 
 }  // namespace rubato

@@ -44,12 +44,15 @@ private:
     std::vector<rank> leaders_{};
 };
 
-/// The schedule of this rank for a broadcast in the order of arrival: along a line if there are segments to keep it
-/// full, else down a tree.
-schedule bcast_sorted(const level& l);
+/// The function behind a row whose schedules are computed together.
+using together_builder = std::vector<schedule>(const problem&, std::span<const rank>);
+
+/// A broadcast that goes among the leaders, and then within each host, as `how` does it.
+schedule bcast_on_two_levels(const problem& p, rank me, together_builder& how);
+/// Data is combined at the leader of each host as in reduce/clairvoyant_plus, among the leaders as `among` does it, and
+/// goes to all ranks of a host as `bcast` does it. A host is there when all its ranks are.
+schedule allreduce_on_two_levels(const problem& p, rank me, together_builder& among, together_builder& bcast);
 /// Appends that the data of a host's ranks is combined at their leader; gives where the leader has the sum.
 slice reduce_in_host(builder& b, const host_view& h);
-/// Appends that the leader's data comes to its host's other ranks, into their output.
-void bcast_in_host(builder& b, const host_view& h, slice leaders_data);
 
 }  // namespace rubato

@@ -2,7 +2,7 @@
 // in size.
 //
 // Cost: as the reduce_scatter_block's, each message as long as its chunk. Who comes late hands in what others get,
-// once; with one segment it is recursive halving. Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
+// once. Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
 #include "algorithms/builders.hpp"
 
 namespace rubato {

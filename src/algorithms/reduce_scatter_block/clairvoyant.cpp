@@ -3,20 +3,12 @@
 // part, one after the other, as in the pairwise exchange, and gets the owners' sum of its own chunk. If nobody comes so
 // late that the owners can be done, it is the ring.
 //
-// Segments cut nothing, but say how large a chunk is. If it has one, messages count: it is recursive halving. If the
-// last rank comes alone, long after the others, they sum up theirs by halving before, and its chunk along a tree; its
-// vector is scattered down a binomial tree, and everybody adds its chunk.
-//
 // Cost: after the last arrival, if the owners are done, (P - 1)(alpha + m beta) + m gamma, m = one chunk. But for the
 // last combination that is the bound, as all that the last one has for others passes its link. A ring ends (P - 1) m
-// gamma after the bound, and each of its messages waits for the one before. With one segment n alpha + (P - 1) m beta +
-// m gamma, n = ceil(log2 P); halving needs (P - 1) m gamma more. Halving of the others, which are no power of two,
-// takes 2 M beta + 3/2 M gamma before, M = P m. So the tree pays if the last one comes 2 M beta + M gamma / 2 after
-// them, and n alpha: at most 7/4 P + n rounds where combining takes a fifth of the time of sending, and with less to
-// combine there is little to gain. Scratch: two chunks for what is received, two for what passes, and sums that wait:
-// at most P / (owners) of them. Where chunks differ in size, what passes is at most a vector, and with one segment it
-// is always halving: the others cannot be numbered without the last one's. The tree takes up to three vectors. Rank
-// counts: any. Source: ours, after Marendic et al. 2016, 5.4.
+// gamma after the bound, and each of its messages waits for the one before. Scratch: two chunks for what is received,
+// two for what passes, and sums that wait: at most P / (owners) of them. Where chunks differ in size, what passes is at
+// most a vector.
+// Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
 #include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/in_order.hpp"
@@ -113,51 +105,19 @@ private:
 
 /// As many of the line as can be owners and be done before the next one comes, or so late that it pays: a chunk's time
 /// for each of them around the ring, and along the chains, which follow each other, one for each rank; of these 7/8, as
-/// in the other form.
+/// in reduce_scatter_block/straggler.
 std::size_t count_owners(const problem& p, const std::vector<rank>& line) {
     if (p.arrivals.empty() || p.round_time == time_ns{}) return line.size();
     const auto when = [&](std::size_t i) { return p.arrivals[static_cast<std::size_t>(line[i].value)]; };
     for (std::size_t i = line.size(); i-- > 2;)
-        if ((when(i) - when(i - 1)) / p.round_time >= static_cast<std::int64_t>((i + line.size()) * p.segments * 7 / 8))
-            return i;
+        if ((when(i) - when(i - 1)) / p.round_time >= static_cast<std::int64_t>((i + line.size()) * 7 / 8)) return i;
     return line.size();
-}
-
-/// What the last one has goes down a tree to the others, who are done with theirs.
-schedule for_straggler(const problem& p, rank me, rank last, const all_but_one& others) {
-    builder b(p, me, 1);
-    const slice all = b.input(0, static_cast<std::uint32_t>(p.ranks));
-    const rank keeper = others.who.back();
-    const tree down = knomial_tree(p.ranks, last, me, 2);
-    if (me == last) {
-        b.recv(keeper, b.output());
-        scatter_down(b, down, all);
-        b.combine(b.input(chunk_of(me)), b.output());
-        return std::move(b).finish();
-    }
-    const rank place = others.place(me);
-    b.embed(reduce_scatter_block_halving(others.among(p, p.what), place), others.who, in_line(b, all, others.who),
-            b.output());
-    const slice sum = me == keeper ? b.scratch_chunks() : builder::nothing();
-    b.embed(reduce_binomial(others.among(p, collective::reduce), place), others.who, b.input(chunk_of(last)), sum);
-    if (me == keeper) b.send(last, sum);
-    const slice from_last = b.scratch_chunks(static_cast<std::uint32_t>(down.covers.size()));
-    scatter_down(b, down, from_last);
-    b.combine(piece(from_last, down.covers, me), b.output());
-    return std::move(b).finish();
 }
 
 }  // namespace
 
 std::vector<schedule> reduce_scatter_block_clairvoyant(const problem& p, std::span<const rank> who) {
     const std::vector<rank> line = line_up(p);
-    if (p.segments == 1) {
-        const std::int64_t rounds = 7 * std::int64_t{p.ranks} / 4 + ceil_log2(p.ranks);
-        if (traits(p.what).irregular || !comes_alone(p, line, rounds))
-            return build_each(who, [&p](rank me) { return reduce_scatter_block_halving(p, me); });
-        const all_but_one others(p, line.back());
-        return build_each(who, [&](rank me) { return for_straggler(p, me, line.back(), others); });
-    }
     const std::size_t owners = count_owners(p, line);
     if (owners == line.size()) return build_each(who, [&p](rank me) { return reduce_scatter_block_ring(p, me); });
     return build_each(who,

@@ -44,7 +44,7 @@ TEST(arrival_aware_algorithms, are_right_in_every_order_of_a_few_ranks) {
             }
         }
     }
-    EXPECT_EQ(rows, 41);
+    EXPECT_EQ(rows, 46);
 }
 
 TEST(sorted_algorithms, are_right_in_some_orders_of_many_ranks) {

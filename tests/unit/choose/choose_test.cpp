@@ -134,6 +134,15 @@ double relative_error(time_ns is, time_ns should_be) {
     return std::abs(static_cast<double>(is.count()) / static_cast<double>(should_be.count()) - 1);
 }
 
+// Nobody needs to know which algorithm has few messages for one late rank.
+TEST(choose, finds_what_is_made_for_one_late_rank_and_few_bytes) {
+    for (const std::string_view id : {"alltoall/straggler", "reduce_scatter_block/straggler", "barrier/sorted_tree"}) {
+        const algorithm& a = find_algorithm(id);
+        const problem p = problem_of(a.what, 16, "single:rank=5,delay=1s");
+        EXPECT_EQ(chosen(p, 2 * kib).front().use, &a) << chosen(p, 2 * kib).front().name;
+    }
+}
+
 // What more ranks cost is found with fewer; here it can still be compared with all.
 TEST(choose, ends_of_many_ranks_are_extrapolated) {
     for (const many& m : {many{"bcast/chain", 700, 32}, many{"bcast/two_tree", 700, 32, "single:rank=699,delay=1s"},

@@ -1,0 +1,63 @@
+// Straggler's allreduce, for small vectors. All but the last rank to come sum up along a tree in which those who come
+// last are next to its root, and all of them get their sum, and the last one, too. When that comes, its vector goes
+// down a binomial tree of its own, and everybody adds it. If nobody is expected long after the others, recursive
+// doubling.
+//
+// Cost: n (alpha + m beta) + m gamma after the last arrival, n = ceil(log2 P): what the last one has cannot reach
+// everybody in fewer messages. Before, 2 n (alpha + m beta) + n m gamma among the others.
+// Rank counts: any. All ranks get the same bits: each adds the last one's vector to the same sum.
+// Source: ours.
+#include "algorithms/builders.hpp"
+#include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/lined_up_tree.hpp"
+
+namespace rubato {
+namespace {
+
+/// The last of the line adds nothing before it comes; the others' sum is with everybody, it too, when it does.
+schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line) {
+    builder b(p, me, 1);
+    const rank last = line.back();
+    const std::vector<rank> others(line.begin(), line.end() - 1);
+    // The last one's vector goes down a tree of its own.
+    const tree down = lined_up_tree(last, me, others).shape();
+    if (me == last) {
+        const slice sum = b.scratch_chunks();
+        b.recv(line.front(), sum);
+        for (const rank child : down.children) b.send(child, b.input());
+        b.copy(b.input(), b.output());
+        b.combine(sum, b.output());
+        return std::move(b).finish();
+    }
+    const tree up = lined_up_tree(line.front(), me, {others.rbegin(), others.rend() - 1}).shape();
+    slice sum = b.input();
+    const slice home = b.scratch_chunks();
+    for (std::size_t i = up.children.size(); i-- > 0;) {
+        const slice received = sum.where == buffer::input ? home : b.scratch_chunks();
+        b.recv(up.children[i], received);
+        b.combine(sum.where == buffer::input ? sum : received, home);
+        sum = home;
+    }
+    if (up.parent) {
+        b.send(*up.parent, sum);
+        b.recv(*up.parent, home);
+        sum = home;
+    }
+    for (const rank child : up.children) b.send(child, sum);
+    if (me == line.front()) b.send(last, sum);
+    b.recv(*down.parent, b.output());
+    for (const rank child : down.children) b.send(child, b.output());
+    b.combine(sum, b.output());
+    return std::move(b).finish();
+}
+
+}  // namespace
+
+std::vector<schedule> allreduce_straggler(const problem& p, std::span<const rank> who) {
+    const std::vector<rank> line = line_up(p);
+    const bool late = has_straggler(p, line);
+    return build_each(who,
+                      [&](rank me) { return late ? for_straggler(p, me, line) : allreduce_recursive_doubling(p, me); });
+}
+
+}  // namespace rubato
