@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/math/special_functions/beta.hpp>
 #include <cmath>
 #include <random>
 
@@ -102,6 +103,25 @@ TEST(statistics, tests_with_too_little_to_go_by_say_nothing) {
     EXPECT_EQ(runs_test(numbers{1, 2}).p, 1);
     EXPECT_EQ(fit_trend(numbers{1, 2, 3, 4}).p, 0);
     EXPECT_EQ(levene_test({}).p, 1);
+}
+
+TEST(statistics, chances_are_those_of_another_library) {
+    source random;
+    for (const std::size_t n : {2U, 3U, 5U, 20U, 100U, 1000U, 50000U})
+        for (const double other_middle : {1., 1.02, 1.3}) {
+            const numbers a = random.draw(n);
+            const numbers b = random.draw(n + 3, other_middle);
+            const numbers c = random.draw(2 * n);
+            const auto expect_chance = [&](double found, double f, double between, double within) {
+                const double p = boost::math::ibeta(within / 2, between / 2, within / (within + between * f));
+                EXPECT_NEAR(found, p, 1e-8 * p + 1e-300) << n << " samples, F " << f;
+            };
+            const std::span<const double> groups[] = {a, b, c};
+            const test_result levene = levene_test(groups);
+            expect_chance(levene.p, levene.statistic, 2, static_cast<double>(4 * n));
+            const welch_result welch = welch_test(a, b);
+            expect_chance(welch.p, welch.t * welch.t, 1, welch.degrees);
+        }
 }
 
 TEST(statistics, tests_give_the_published_results) {
