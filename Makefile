@@ -1,19 +1,23 @@
-# A thin front: CMake does the work. `make run` and `make test` need nothing but a Debian 12 and root (or sudo).
+# A thin front: CMake does the work. All of this needs nothing but a Debian 12 and root (or sudo); docs/install.md tells how
+# to do without.
 PREFIX ?= /usr/local
 
-packages := g++ cmake ninja-build pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev \
-            libgtest-dev libbenchmark-dev libboost-dev libhwy-dev libdw-dev openmpi-bin libopenmpi-dev
-test_packages := mpich libmpich-dev libfftw3-dev gfortran iproute2 ethtool chromium
+packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev libhwy-dev libdw-dev \
+            openmpi-bin libopenmpi-dev
+build_packages := libgtest-dev libbenchmark-dev
+test_packages := pkg-config mpich libmpich-dev libfftw3-dev gfortran iproute2 ethtool chromium
 long_packages := clang clang-format clang-tidy
 
 .PHONY: build run test test-long bench lint install clean
 
 build:
-	@tools/install-packages $(packages)
+	@tools/install-packages $(packages) $(build_packages)
 	@tools/build release
 	@if command -v mpicc.mpich >/dev/null; then tools/build mpich rubato_preload; fi
 
-run: build
+run:
+	@tools/install-packages $(packages)
+	@tools/build release rubato_command
 	@tools/first-minute
 
 test: build
@@ -31,10 +35,13 @@ lint: build
 	@tools/install-packages $(long_packages)
 	@tools/lint
 
-install: build
+# Where there is an MPICH too, also what is for programs with it.
+install:
+	@tools/install-packages $(packages)
+	@tools/build release rubato_command rubato_preload
 	@cmake --install build --prefix $(PREFIX)
-	@if [ -d build/presets/mpich/preload ]; then \
-	    cmake --install build/presets/mpich --component preload --prefix $(PREFIX); fi
+	@if command -v mpicc.mpich >/dev/null; then \
+	    tools/build mpich rubato_preload && cmake --install build/presets/mpich --prefix $(PREFIX); fi
 
 clean:
 	@rm -rf build
