@@ -15,10 +15,10 @@ void replace(std::string& text, std::string_view what, std::string_view by) {
 }
 
 /// "</script>" in a name would end the data, "<!--" begin a comment: in JSON both can be written otherwise.
-std::string in_script(const std::string& json) {
+std::string in_script(const std::string& data) {
     std::string out;
-    out.reserve(json.size());
-    for (const char c : json) {
+    out.reserve(data.size());
+    for (const char c : data) {
         if (c == '<')
             out += "\\u003c";
         else

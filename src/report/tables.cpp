@@ -10,7 +10,7 @@ namespace rubato::report {
 namespace {
 
 /// Arrival patterns have commas, host names may have anything.
-std::string quoted(std::string_view text) {
+std::string csv_text(std::string_view text) {
     if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
     std::string out = "\"";
     for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
@@ -48,11 +48,11 @@ void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
                 return k.in_case == s.in_case && k.name == s.name;
             });
             const std::string begin = fmt::format(
-                "{},{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(r.file), i, c->collective, c->bytes,
-                quoted(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), quoted(s.name),
+                "{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_text(r.file), i, c->collective, c->bytes,
+                csv_text(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_text(s.name),
                 who == r.contestants.end() ? 1 : who->segments, name_of(s.stage), s.repetition, s.late ? 1 : 0);
             for (std::size_t k = 0; k < s.arrivals.size(); ++k)
-                out << fmt::format("{},{},{},{},{},{},{},{}\n", begin, k, quoted(r.how.hosts[k]), s.arrivals[k].count(),
+                out << fmt::format("{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]), s.arrivals[k].count(),
                                    s.exits[k].count(),
                                    s.predicted.empty() ? "" : fmt::format("{}", s.predicted[k].count()),
                                    s.bound.count(), s.begun_early);
