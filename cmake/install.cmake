@@ -3,6 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rubato)
 file(RELATIVE_PATH pkg_config_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)  # from a .pc file, so that all can be moved
+string(REGEX REPLACE "/$" "" pkg_config_prefix ${pkg_config_prefix})
 
 if(NOT RUBATO_LIBRARY)
   install(TARGETS rubato_library EXPORT rubatoTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -31,11 +32,9 @@ if(RUBATO_MPI)
 
   set(mpi_full_name "Open MPI")
   set(mpi_requires ompi-c)
-  set(mpi_conflicts "mpich, rubato_mpich")
   if(RUBATO_MPICH)
     set(mpi_full_name MPICH)
     set(mpi_requires mpich)
-    set(mpi_conflicts "ompi-c, rubato_mpi")
   endif()
   set(pkg_config_file ${PROJECT_BINARY_DIR}/${mpi_library}.pc)
   configure_file(cmake/rubato_mpi.pc.in ${pkg_config_file} @ONLY)

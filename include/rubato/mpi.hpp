@@ -18,6 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#if (defined(RUBATO_FOR_OPEN_MPI) && !defined(OPEN_MPI)) || (defined(RUBATO_FOR_MPICH) && !defined(MPICH_VERSION))
+#error "this Rubato is for another MPI than <mpi.h> is: use rubato_mpi with Open MPI, rubato_mpich with MPICH"
+#endif
+
 namespace rubato::mpi {
 
 /// An MPI call failed.
