@@ -33,8 +33,6 @@ endmacro()
 rubato_find(missing libfmt-dev fmt)
 rubato_find(missing libcli11-dev CLI11)
 rubato_find(missing nlohmann-json3-dev nlohmann_json)
-rubato_find(missing libboost-dev Boost)  # only headers
-rubato_find(missing libhwy-dev hwy)  # only headers
 find_path(RUBATO_LIBDW_INCLUDE elfutils/libdwfl.h)
 find_library(RUBATO_LIBDW dw)
 mark_as_advanced(RUBATO_LIBDW_INCLUDE RUBATO_LIBDW)
@@ -48,10 +46,14 @@ if(RUBATO_MPI)
 endif()
 if(RUBATO_TESTS)
   rubato_find(missing_for_tests libgtest-dev GTest)
+  rubato_find(missing_for_tests libboost-dev Boost)  # only headers
+  rubato_find(missing_for_tests libhwy-dev hwy)  # only headers
   rubato_part(RUBATO_TESTS "the tests are" missing_for_tests)
 endif()
 if(RUBATO_BENCHMARKS)
   rubato_find(missing_for_benchmarks libbenchmark-dev benchmark)
+  rubato_find(missing_for_benchmarks libboost-dev Boost)  # only headers
+  rubato_find(missing_for_benchmarks libhwy-dev hwy)  # only headers
   rubato_part(RUBATO_BENCHMARKS "the benchmarks are" missing_for_benchmarks)
 endif()
 
