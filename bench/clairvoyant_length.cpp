@@ -59,7 +59,10 @@ constexpr std::array families{
            [](dice& d, arrivals& all, std::size_t) {
                arrivals centres(static_cast<std::size_t>(d.whole(2, 5)));
                uniform(d, centres, d.real(0.1, 2));
-               for (double& t : all) t = centres[any(d, centres)] + d.real(0, 0.05);
+               for (double& t : all) {
+                   t = centres[any(d, centres)];
+                   t += d.real(0, 0.05);
+               }
            }},
     family{"two groups, 0-2 apart",
            [](dice& d, arrivals& all, std::size_t) {

@@ -39,7 +39,10 @@ application::application(std::size_t numbers, int threads, std::uint32_t seed, M
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> value(-1, 1);
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        for (std::size_t k = 0; k < numbers; ++k) inputs_[i].emplace_back(value(random), value(random));
+        for (std::size_t k = 0; k < numbers; ++k) {
+            const float real = value(random);
+            inputs_[i].emplace_back(real, value(random));
+        }
         wanted_[i] = reference(inputs_[i]);
     }
     for (signal* s : {&cut_, &gathered_, &result_}) s->resize(numbers);

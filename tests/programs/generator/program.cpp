@@ -31,7 +31,7 @@ public:
 
 private:
     void step() {
-        // Drawn by all ranks, also those that are in no communicator of the step.
+        // All ranks draw, also ranks that are in no communicator of the step.
         const int kind = dice_.below(100);
         const int where = dice_.below(static_cast<int>(places_.size()));
         const std::uint64_t seed = dice_.seed();
@@ -61,7 +61,7 @@ private:
 
     bool in(int where) const { return places_[std::size_t(where)].comm != MPI_COMM_NULL; }
 
-    /// The first are of all ranks, of the same order and of another; then one or more groups, some, one rank.
+    /// All ranks in the same order and in another; then one or two groups, some ranks, one rank.
     void make(int which) {
         place& p = places_[std::size_t(which)];
         const std::uint64_t seed = dice_.seed();
@@ -133,15 +133,19 @@ private:
         pending_.clear();
     }
 
-    /// Two threads, each with a communicator of its own; one after the other if threads are not to be had.
+    /// Two threads, each with a communicator of its own; one after the other without threads.
     void at_once(std::uint64_t seed) {
         std::array<place, 2> own{places_[1], places_[1]};
         std::array<digest, 2> sums;
         for (place& p : own) MPI_Comm_dup(places_[1].comm, &p.comm);
         const auto work = [&](std::size_t i) {
             dice d(seed, i);
-            for (int n = 0; n < 6; ++n)
-                one(own[i], d.seed(), form::blocking, d.chance(50), d.between(1, 4), -1, sums[i]);
+            for (int n = 0; n < 6; ++n) {
+                const std::uint64_t drawn = d.seed();
+                const bool large = d.chance(50);
+                const int times = d.between(1, 4);
+                one(own[i], drawn, form::blocking, large, times, -1, sums[i]);
+            }
         };
         if (how_.threads) {
             std::thread other(work, 1U);
@@ -171,7 +175,7 @@ private:
         MPI_Comm_free(&local);
     }
 
-    /// All ranks call wrongly; the library says so, and nobody waits.
+    /// All ranks make a wrong call; the library reports it, and no rank waits.
     void mistake(std::uint64_t seed) {
         dice d(seed);
         const int which = d.below(3);

@@ -82,17 +82,18 @@ instance random_instance(std::mt19937& random, std::int32_t most_ranks, std::uin
     const std::int64_t spread = 1 + below(2 * in.segments * in.round_time.count() + 1);
     const std::int64_t kind = below(5);
     for (std::int32_t r = 0; r < in.ranks; ++r) {
-        std::int64_t t = below(spread);                                                         // uniform
-        if (kind == 1) t = below(spread) * below(spread) / spread;                              // few are late
-        if (kind == 2) t = below(2) * spread;                                                   // two groups
-        if (kind == 3) t = below(3) * spread + below(in.round_time.count());                    // clusters
+        std::int64_t t = below(spread);                 // uniform
+        if (kind == 1) t = t * below(spread) / spread;  // few are late
+        if (kind == 2) t = below(2) * spread;           // two groups
+        if (kind == 3) t = below(3) * spread;           // clusters
+        if (kind == 3) t += below(in.round_time.count());
         if (kind == 4) t = r == static_cast<std::int32_t>(spread % in.ranks) ? 2 * spread : 0;  // one
         in.arrivals.push_back(time_ns{t - 1000});
     }
     return in;
 }
 
-/// Whether everybody takes part only in rounds that, counted from the first arrival, do not end before it arrives.
+/// Whether no rank takes part in a round that ends before the rank arrives, counted from the first arrival.
 bool nobody_is_early(const instance& in, const rounds& r) {
     if (in.arrivals.empty()) return true;
     const time_ns earliest = std::ranges::min(in.arrivals);

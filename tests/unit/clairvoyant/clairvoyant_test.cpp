@@ -135,7 +135,10 @@ public:
                 case 0: t = 0; break;
                 case 1: t = r == late ? span : 0; break;
                 case 2: t = below(span); break;
-                case 3: t = below(4) * span + below(1 + span / 16); break;                      // clusters
+                case 3:  // clusters
+                    t = below(4) * span;
+                    t += below(1 + span / 16);
+                    break;
                 case 4: t += below(gap = std::min<std::int64_t>(2 * gap, span)); break;         // growing gaps
                 case 5: t = below(1 + 4 * in.ranks) * std::max<std::int64_t>(1, d / 2); break;  // ties
                 default: t = below(1 + in.ranks) * d; break;

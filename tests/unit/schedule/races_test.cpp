@@ -102,8 +102,11 @@ TEST(races, none_is_missed_in_random_schedules) {
         std::vector<std::vector<bool>> before(steps.size(), std::vector<bool>(steps.size()));
         for (std::uint32_t i = 0; i < steps.size(); ++i) {
             const auto kind = static_cast<step_kind>(random() % 4);
-            steps[i].what = local(kind, static_cast<buffer>(random() % 3), random() % 2,
-                                  static_cast<buffer>(1 + random() % 2), random() % 2);
+            const auto from = static_cast<buffer>(random() % 3);
+            const block source = random() % 2;
+            const auto to = static_cast<buffer>(1 + random() % 2);
+            const block target = random() % 2;
+            steps[i].what = local(kind, from, source, to, target);
             steps[i].what.count = random() % 2 + 1;
             for (std::uint32_t d = 0; d < i; ++d) {
                 if (random() % 3 != 0) continue;

@@ -1,6 +1,6 @@
 // Against published results: R's data sets sleep, women and lh with what R says of them, and SciPy's example of
-// Levene's test; p was computed once more by integrating the densities. What is random is compared with slow versions
-// and with what it promises: how often intervals hold, how often tests err.
+// Levene's test; p was computed once more by integrating the densities. Random methods are compared
+// with slow versions and with their promises: how often intervals hold, how often tests err.
 #include "statistics/statistics.hpp"
 
 #include "support/error_text.hpp"
@@ -245,7 +245,11 @@ TEST(statistics, pairs_are_compared_within_themselves) {
     }
     EXPECT_GT(compare_paired(numbers(5000, 3.), numbers(5000, 2.)).p, 0);
     int wrong = 0;
-    for (int k = 0; k < 200; ++k) wrong += compare_paired(s.draw(11), s.draw(11)).p < 0.05 ? 1 : 0;
+    for (int k = 0; k < 200; ++k) {
+        const numbers before = s.draw(11);
+        const numbers after = s.draw(11);
+        wrong += compare_paired(before, after).p < 0.05 ? 1 : 0;
+    }
     EXPECT_LE(wrong, 18);
     EXPECT_GE(wrong, 2);
 }
