@@ -1,8 +1,9 @@
-// Every algorithm that combines: proven for many shapes of the problem, and its messages and rounds counted against the
-// formulas of the literature.
+// Every algorithm that combines: verified for many problems, and its messages and rounds compared with the formulas of
+// the literature.
 #include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/problems.hpp"
+#include "support/registry.hpp"
 #include "support/timings.hpp"
 
 #include <fmt/format.h>
@@ -41,9 +42,10 @@ std::vector<std::vector<std::int32_t>> radices(const algorithm& a, std::int32_t 
     return all;
 }
 
-/// Calls f for every problem of the sweep that meets the algorithm's needs.
+/// Calls f for every problem of the sweep that meets the algorithm's needs; gives their number.
 template <class F>
-void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
+int for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
+    int problems = 0;
     for (const std::int32_t root : roots(a, ranks)) {
         problem p = problem_for(a, ranks, root);
         for (const testing::timing& when : testing::timings(a, ranks, root)) {
@@ -59,16 +61,21 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, F f) {
                         for (const bool idempotent : {false, true}) {
                             p.idempotent = idempotent;
                             if (idempotent && !a.has(need::idempotent_or_power)) continue;
-                            if (!unmet_need(a, p)) f(p);
+                            if (unmet_need(a, p)) continue;
+                            ++problems;
+                            f(p);
                         }
                     }
                 }
             }
         }
     }
+    return problems;
 }
 
 class reductions : public ::testing::TestWithParam<std::string_view> {};
+class rooted_reductions : public reductions {};
+class commuting_reductions : public reductions {};
 
 TEST_P(reductions, are_proven) {
     const algorithm& a = find_algorithm(GetParam());
@@ -76,8 +83,7 @@ TEST_P(reductions, are_proven) {
     for (std::int32_t ranks = 1; ranks <= 33; ++ranks) counts.push_back(ranks);
     int problems = 0;
     for (const std::int32_t ranks : counts) {
-        for_each_problem(a, ranks, [&](const problem& p) {
-            ++problems;
+        problems += for_each_problem(a, ranks, [&](const problem& p) {
             if (HasFatalFailure()) return;
             const auto findings = verify(p, build_all(a, p));
             ASSERT_TRUE(findings.empty()) << text(a, p) << ": " << findings.front();
@@ -87,11 +93,11 @@ TEST_P(reductions, are_proven) {
 }
 
 /// MPI gives only the root an output to reduce into.
-TEST_P(reductions, use_the_output_of_the_root_alone) {
+TEST_P(rooted_reductions, use_the_output_of_the_root_alone) {
     const algorithm& a = find_algorithm(GetParam());
-    if (!traits(a.what).rooted) return;
+    int problems = 0;
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
-        for_each_problem(a, ranks, [&](const problem& p) {
+        problems += for_each_problem(a, ranks, [&](const problem& p) {
             for (std::int32_t r = 0; r < ranks; ++r) {
                 if (r == p.root.value) continue;
                 for (const step& s : build_one(a, p, rank(r)).steps)
@@ -100,37 +106,32 @@ TEST_P(reductions, use_the_output_of_the_root_alone) {
             }
         });
     }
+    EXPECT_GT(problems, 0);
 }
 
-/// Operands can always be received where the result is to be, if their order does not matter.
-TEST_P(reductions, copy_nothing_if_the_operator_commutes) {
+/// If the order of operands does not matter, each can be received into the place of the result.
+TEST_P(commuting_reductions, copy_nothing) {
     const algorithm& a = find_algorithm(GetParam());
-    if (a.early) return;  // it copies its result to the output
-    // What a rank passes on is not its result, and needs a place of its own.
-    if (a.what == collective::exscan || a.id == "scan/clairvoyant") return;
-    if (a.id == "reduce_scatter_block/linear" || a.id == "reduce_scatter_block/binomial") return;
-    // Everybody combines the same operands, so they keep to one order, that all get the same bits.
-    if (a.id == "allreduce/recursive_doubling" || a.id == "allreduce/straggler") return;
-    if (a.id == "allreduce/two_level_straggler") return;
-    // It packs chunks without those of the last rank.
-    if (a.id == "reduce_scatter_block/straggler") return;
+    int looked_at = 0;
     // The keeper of a folded pair halves down to two chunks, and its output holds one.
     const bool folds_chunks = a.id == "reduce_scatter_block/halving" || a.id == "reduce_scatter/halving";
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
         if (folds_chunks && !is_power_of_two(ranks)) continue;
         for_each_problem(a, ranks, [&](const problem& p) {
             if (!p.commutative) return;
+            ++looked_at;
             for (std::int32_t r = 0; r < ranks; ++r) {
-                // Nobody comes before the first rank of a scan, so its result is its input.
+                // The result of a scan's first rank is its input.
                 if (p.what == collective::scan && r == 0) continue;
                 for (const step& s : build_one(a, p, rank(r)).steps)
                     ASSERT_NE(s.kind, step_kind::copy) << text(a, p) << ", rank " << r << ": " << to_string(s);
             }
         });
     }
+    EXPECT_GT(looked_at, 0);
 }
 
-/// The ranks of a row come out of one computation or out of one each: the same.
+/// One computation for all ranks and one for each rank give the same schedules.
 TEST_P(reductions, are_the_same_built_one_by_one) {
     const algorithm& a = find_algorithm(GetParam());
     for (const std::int32_t ranks : {1, 3, 8}) {
@@ -142,19 +143,25 @@ TEST_P(reductions, are_the_same_built_one_by_one) {
     }
 }
 
-std::vector<std::string_view> reducing() {
-    std::vector<std::string_view> ids;
-    for (const algorithm& a : algorithms())
-        if (traits(a.what).reduces) ids.push_back(a.id);
-    return ids;
+bool reduces(const algorithm& a) { return traits(a.what).reduces; }
+bool reduces_to_a_root(const algorithm& a) { return reduces(a) && traits(a.what).rooted; }
+bool copies_nothing(const algorithm& a) {
+    if (!reduces(a) || a.early) return false;  // an early form copies its result to the output
+    // What a rank passes on is not its result, and needs a place of its own.
+    if (a.what == collective::exscan || a.id == "scan/clairvoyant") return false;
+    if (a.id == "reduce_scatter_block/linear" || a.id == "reduce_scatter_block/binomial") return false;
+    // It packs chunks without those of the last rank.
+    if (a.id == "reduce_scatter_block/straggler") return false;
+    // All ranks combine the same operands in one order, so that all get the same bits.
+    return a.id != "allreduce/recursive_doubling" && a.id != "allreduce/straggler" &&
+           a.id != "allreduce/two_level_straggler";
 }
 
-INSTANTIATE_TEST_SUITE_P(all, reductions, ::testing::ValuesIn(reducing()), [](const auto& test) {
-    std::string name(test.param);
-    std::ranges::replace_if(
-        name, [](char c) { return c == '/' || c == '+'; }, '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(all, reductions, ::testing::ValuesIn(testing::ids_of(reduces)), testing::name_of_id);
+INSTANTIATE_TEST_SUITE_P(all, rooted_reductions, ::testing::ValuesIn(testing::ids_of(reduces_to_a_root)),
+                         testing::name_of_id);
+INSTANTIATE_TEST_SUITE_P(all, commuting_reductions, ::testing::ValuesIn(testing::ids_of(copies_nothing)),
+                         testing::name_of_id);
 
 struct traffic {
     std::int64_t rounds = 0;  // in lock step
@@ -268,7 +275,7 @@ TEST(reduction_costs, of_clairvoyant_hide_the_work_behind_a_latecomer) {
         p.arrivals[static_cast<std::size_t>(late)] = time_ns(20'000);
         p.round_time = time_ns(1000);
         const simulation result = simulate({m}, build_all(a, p), sizes, p.arrivals);
-        // With the others done, those two are left: what a reduction of two ranks takes.
+        // The other ranks are done, and two are left: the time of a reduction of two ranks.
         EXPECT_EQ(std::ranges::max(result.exits), time_ns(20'000 + 4 * 1000)) << late;
     }
 }
