@@ -2,10 +2,12 @@
 // Clairvoyant with one segment, told the arrivals of the reduction before or the true ones. In the style of Table 5 of
 // Marendic et al. 2016, simulated with that paper's costs.
 //
-//   local_redirect [PATIENCE]
+//   local_redirect [PATIENCE [PAGE]]
 //
 // PATIENCE: for how many times of a round Local Redirect waits for a partner, 1 unless given.
+// PAGE: prints only what is missing in this page; status 1 if anything is.
 #include "algorithms/dynamic.hpp"
+#include "page_check.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/cost.hpp"
@@ -116,10 +118,10 @@ int main(int argc, char** argv) {
     std::mt19937_64 random(2016);
     constexpr std::array<std::string_view, contenders> ids{"reduce/binomial", "reduce/local_redirect",
                                                            "reduce/clairvoyant", "reduce/clairvoyant"};
-    fmt::print(
+    std::string output =
         "| arrivals | spread | binomial | local redirect | clairvoyant, last | clairvoyant, true | messages per rank | "
         "transfers to the root |\n"
-        "|---|---|---|---|---|---|---|---|\n");
+        "|---|---|---|---|---|---|---|---|\n";
     for (const family& f : families(random)) {
         arrivals last(ranks);
         time_ns spread{};
@@ -136,6 +138,10 @@ int main(int argc, char** argv) {
         std::string row = fmt::format("| {} | {:.2f} |", f.name, static_cast<double>(spread.count()) * 1e-9);
         for (const time_ns t : tails) row += fmt::format(" {:.2f} |", static_cast<double>(t.count()) * 1e-9);
         const auto [messages, takes] = e.counted();
-        fmt::print("{} {:.1f} | {:.1f} |\n", row, messages, takes);
+        output += fmt::format("{} {:.1f} | {:.1f} |\n", row, messages, takes);
     }
+    const bool compares = argc > 2;
+    if (compares) output = missing_in(argv[2], output);
+    fmt::print("{}", output);
+    return compares && !output.empty() ? 1 : 0;
 }
