@@ -1,5 +1,5 @@
-// Mode auto and mode force on MPI: results are the native collective's whoever makes the call, all ranks decide alike,
-// a native collective that is slow is replaced, and what is not for Rubato goes to the native one.
+// Mode auto and mode force on MPI. Results equal the native collective's, all ranks decide alike, a plan replaces a
+// slow native collective, and calls that Rubato cannot make stay native.
 //
 //   mpirun -n P autopilot
 #include "preload/autopilot.hpp"
@@ -28,7 +28,7 @@ constexpr const char* fast = "loggp:L=10us,o=2us,g=2us,G=1ns,combine=0.1ns,rende
 int me = 0;
 int ranks = 1;
 
-/// What was decided must be the same everywhere.
+/// All ranks must have decided the same.
 void compare(const std::string& explained) {
     const auto mine = static_cast<std::int64_t>(std::hash<std::string>()(explained) >> 2);
     std::int64_t both[2]{mine, -mine};
@@ -44,7 +44,7 @@ struct pilot {
     explicit pilot(const autopilot::settings& how)
         : it(MPI_COMM_WORLD, how, [this](const decision& d) { explained += fmt::format("{}\n", to_line(d)); }) {}
 
-    /// The call by whoever makes it; a native one takes that much longer.
+    /// Makes the call, by a plan or natively; a native call takes `native_takes` longer.
     void make(const experiment& e, time_ns native_takes, time_ns late) {
         const data want = e.native();
         experiment::made m = e.call();
@@ -72,19 +72,26 @@ experiment of_doubles(collective what, std::int64_t count, int root) {
     return {MPI_COMM_WORLD, what, doubles(), traits(what).reduces ? MPI_SUM : MPI_OP_NULL, count, root, false};
 }
 
-/// A rank that is always late, and a native collective that is slow.
-void check_wins(const std::string& model) {
+/// One rank is always late, and the native collective takes this long. Does a plan replace it?
+bool replaced(const std::string& model, time_ns native_takes) {
     autopilot::settings how;
     how.model = model;
     pilot p(how);
     const experiment e = of_doubles(collective::allreduce, 10000, 0);
-    for (int i = 0; i < 30; ++i) p.make(e, 40ms, me == ranks - 1 ? 3ms : 0ms);
+    for (int i = 0; i < 30; ++i) p.make(e, native_takes, me == ranks - 1 ? 3ms : 0ms);
     compare(p.explained);
     const auto said = [&](const char* what) { return p.explained.find(what) != std::string::npos; };
     if (!said(R"("decision":"tried")")) fail(fmt::format("nothing was tried: {}", p.explained));
-#ifndef MPICH_VERSION  // it spins, so that where cores are short anything may be slow
-    if (!said(R"("decision":"kept")") || p.native_calls > 25)
-        fail(fmt::format("a native collective that is slow was not replaced: {}", p.explained));
+    return said(R"("decision":"kept")") && p.native_calls <= 25;
+}
+
+/// On a busy machine a plan may be slow, too. Then the native collective is made slower.
+void check_wins(const std::string& model) {
+#ifdef MPICH_VERSION
+    replaced(model, 40ms);  // or not: MPICH spins, and where cores are short a plan may take any time
+#else
+    for (time_ns native_takes = 40ms; !replaced(model, native_takes); native_takes *= 4)
+        if (native_takes > 500ms) fail("a native collective that is slow was not replaced");
 #endif
 }
 
@@ -100,7 +107,7 @@ void check_random(std::uint64_t seed) {
     if (seed == 3) how.leave = {collective::bcast, collective::alltoall};
     if (seed == 4) how.reproducible = true;
     pilot p(how);
-    // A few of them again and again, so that there is something to decide.
+    // A few calls many times, so that there is something to decide.
     std::deque<experiment> all;  // they must stay where they are
     while (all.size() < 6) {
         const collective what = collectives()[below(collectives().size())].what;
@@ -117,7 +124,7 @@ void check_random(std::uint64_t seed) {
     compare(p.explained);
 }
 
-/// Every algorithm, forced on calls of its collective, large ones and small ones; others are native.
+/// Forces every algorithm on large and small calls of its collective; calls of other collectives stay native.
 void check_forced(bool background) {
     for (const algorithm& a : algorithms()) {
         if (background && !a.early) continue;
@@ -203,7 +210,7 @@ void check_native() {
     left.leave = {collective::allreduce};
     if (concerned(left, c)) fail("what is to be left alone is looked at");
 
-    // Sums of floating point numbers under the setting that forbids to reorder them, and codes of native calls.
+    // Sums of floating point numbers in reproducible mode, and return codes of native calls.
     how.reproducible = true;
     how.force = "allreduce/ring";
     pilot p(how);
