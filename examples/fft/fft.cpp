@@ -83,7 +83,7 @@ settings::settings(const options& o, const place& p)
       threads(fft::has_threads() ? std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / p.ranks_of_host)
                                  : 1),
       seed(static_cast<std::uint32_t>(rubato::parse_integer(o.seed, "seed", 0, 1 << 30))) {
-    if (floats < 4 || floats % (4 * p.ranks) != 0 || floats > 1 << 30)
+    if (floats < 4 || floats % (std::int64_t{4} * p.ranks) != 0 || floats > 1 << 30)
         throw rubato::error(fmt::format("a signal of {} floats over {} ranks", floats, p.ranks),
                             "each rank transforms as many complex numbers as the others, in two halves",
                             "give --size a multiple of four times the ranks, up to 1Gi");

@@ -40,8 +40,8 @@ RUBATO_PAT_API int PAT_UseAlg(const char* id);
 /* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. By PAT_Edge the
  * ranks of the communicator that was used last learn when this one will come to its next collective there. If all ranks
  * call it, that very collective is planned by it; else by how late ranks were before. It takes an algorithm that uses
- * arrivals to make a difference: those of scatter and gather whose names begin with sorted. Reductions that plan in rounds
- * need to be told how long a round takes, which PAT cannot, and plan as if all came together. */
+ * arrivals to make a difference: those of scatter and gather whose names begin with sorted. Reductions that plan in
+ * rounds need to be told how long a round takes, which PAT cannot, and plan as if all came together. */
 RUBATO_PAT_API int PAT_ProcessingStart(void);
 RUBATO_PAT_API int PAT_Edge(double fraction);
 RUBATO_PAT_API int PAT_ProcessingEnd(void);

@@ -1,5 +1,6 @@
 /* calls ELEMENTS [ending]: every collective in every form, three times each, and a checksum of all that was received.
-   The ending is how it goes on: "kill" ends rank 1 by a signal, "fork" starts other programs, a number is the exit status. */
+   The ending is how it goes on: "kill" ends rank 1 by a signal, "fork" starts other programs, a number is the exit
+   status. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
-// Collective calls of every kind on MPI, to be compared with the library's own: same bytes in the whole buffer, gaps
-// included.
+// Collective calls of every kind on MPI, compared with the native ones: same bytes in the whole buffer, gaps included.
 #pragma once
 
 #include "rubato/mpi.hpp"
@@ -9,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ namespace rubato::testing {
     std::abort();
 }
 
-/// What the error says that this must give.
+/// The message of the error that this call must throw.
 inline std::string refusal(const char* what, const std::function<void()>& f) {
     try {
         f();
@@ -215,14 +215,14 @@ public:
         output_.fill(received_, 77 + static_cast<std::uint64_t>(me_));
     }
 
-    /// MPI wants the sizes of an in-place alltoallv to be symmetric; these are not.
+    /// An in-place alltoallv needs symmetric sizes; these are not.
     bool makes_sense() const { return !(in_place_ && call_.what == collective::alltoallv); }
 
     /// What the native collective gives.
     data native() const {
         made m = make(false);
         run_reference(m.c, m.in, m.out);
-        // In place, MPICH uses the rest of the buffer as it likes; ours shall leave it alone.
+        // In place, MPICH overwrites the rest of the buffer; Rubato must not.
         if (in_place_ && scatters_sums() && own_ < received_)
             std::memcpy(m.out.at(own_), output_.at(own_),
                         static_cast<std::size_t>((received_ - own_) * m.out.extent()));
@@ -235,9 +235,9 @@ public:
         data out{};
         mpi::call c{};
     };
-    /// For ours: what is not significant is garbage. (Open MPI itself checks more than it may, so only ours gets it.)
+    /// Insignificant arguments are garbage. Only Rubato gets them: Open MPI checks more arguments than it may.
     made call() const { return make(true); }
-    /// What the call has written; its input must be as before.
+    /// The call's output; its input must be unchanged.
     data result(const made& m) const {
         if (!(m.in == input_)) fail(fmt::format("the input was changed: {}", m.in.difference(input_)));
         return m.out;
@@ -293,8 +293,8 @@ private:
     /// The native collective, in a form that the library gets right.
     void run_reference(mpi::call c, data& in, data& out) const {
         // MPICH 4.0.2 crashes in a reduction in place to another root than 0 if the operator does not commute.
-        const data copy = out;
-        if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.at(0);
+        std::optional<data> copy;
+        if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.emplace(out).at(0);
 #ifdef MPICH_VERSION
         // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
         if (scatters_sums() && c.op != MPI_SUM && c.op != MPI_MAX) {

@@ -16,8 +16,8 @@ int main(int argc, char** argv) {
     ptrdiff_t first = 0;
     ptrdiff_t mine_then = 0;
     ptrdiff_t first_then = 0;
-    const ptrdiff_t size = fftw_mpi_local_size_2d_transposed(rows, columns, MPI_COMM_WORLD, &mine, &first, &mine_then,
-                                                             &first_then);
+    const ptrdiff_t size =
+        fftw_mpi_local_size_2d_transposed(rows, columns, MPI_COMM_WORLD, &mine, &first, &mine_then, &first_then);
     fftw_complex* data = fftw_alloc_complex((size_t)size);
     fftw_plan forth = fftw_mpi_plan_dft_2d(rows, columns, data, data, MPI_COMM_WORLD, FFTW_FORWARD,
                                            FFTW_ESTIMATE | FFTW_MPI_TRANSPOSED_OUT);
@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
         fftw_execute(back);
         double worst = 0;
         for (ptrdiff_t i = 0; i < mine * columns; ++i)
-            worst = fmax(worst, fabs(data[i][0] / (double)(rows * columns) -
-                                     sin(0.37 * (double)(first * columns + i) + round)));
+            worst = fmax(
+                worst, fabs(data[i][0] / (double)(rows * columns) - sin(0.37 * (double)(first * columns + i) + round)));
         double sum = 0;
         double largest = 0;
         MPI_Reduce(&power, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

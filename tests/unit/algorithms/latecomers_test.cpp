@@ -32,7 +32,8 @@ time_ns end_of(std::string_view id, const problem& p, bool early = false, int co
     return std::ranges::max(s.exits);
 }
 
-problem with_late(std::int32_t ranks, std::vector<std::int32_t> late, time_ns delay, std::uint32_t segments = 128) {
+problem with_late(std::int32_t ranks, const std::vector<std::int32_t>& late, time_ns delay,
+                  std::uint32_t segments = 128) {
     problem p;
     p.ranks = ranks;
     p.segments = segments;

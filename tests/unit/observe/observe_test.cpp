@@ -1,4 +1,4 @@
-// What a recorder writes, whatever happens to its process and its disk, and what is read from it.
+// The files that a recorder writes, also when its process is killed or its disk is full, and how they are read.
 #include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "observe/part_layout.hpp"
@@ -188,7 +188,7 @@ TEST_F(observe, members_are_what_they_were) {
     for (std::size_t i = 0; i < lists.size(); ++i) EXPECT_EQ(p.channels[i].members, lists[i]);
 }
 
-/// So that a program which makes communicators without end leaves no file without end.
+/// A program that makes communicators for ever must not fill the disk.
 TEST_F(observe, a_communicator_goes_on_where_one_was_freed) {
     const auto r = record(0, 2);
     for (int i = 0; i < 100; ++i) {
@@ -349,7 +349,7 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     EXPECT_EQ(text, slurp(file("y")));
     EXPECT_EQ(again.decisions, std::vector{full_decision()});
 
-    // Whatever is in a file, it is read or refused.
+    // A damaged file is read or refused; nothing else happens.
     std::mt19937 random(1);
     for (int i = 0; i < 150; ++i) {
         std::string spoilt = text.substr(0, 2000);
@@ -398,7 +398,7 @@ TEST_F(observe, nothing_that_is_read_does_harm) {
     }
 }
 
-/// The process is gone at any moment; what it had recorded is there.
+/// Whenever the process is killed, its file has what it had recorded.
 TEST_F(observe, survives_being_killed) {
     for (std::int32_t rank = 0; rank < 2; ++rank) {
         const pid_t child = fork();
