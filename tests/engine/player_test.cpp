@@ -1,8 +1,8 @@
-// Random programs on several communicators: ranks run ahead, come late, name what comes next or hear of it from others,
-// say when they will come or do not, and communicators are freed in between. Whatever the timing, nobody may hang, all
+// Random programs on several communicators. Ranks run ahead or come late. Some name the next collective, others hear of
+// it; some announce their arrival. Communicators are freed in between. Whatever the timing, no rank may hang, all ranks
 // must use the same plan, and results must be right.
 //
-// One thread moves all ranks, by small steps in random order, so that a failure can be repeated by its seed.
+// One thread moves all ranks, by small steps in random order, so that a seed repeats a failure.
 #include "rubato/player.hpp"
 
 #include "rubato/problem.hpp"
@@ -179,7 +179,8 @@ private:
             units = own.counts.front();
         }
         i.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));
-        // The stage of these tests knows one size; the root of a v-form has many, and where there is none everybody.
+        // The stage of these tests knows one size per call. In a v-form the root has many sizes; without a root, every
+        // rank.
         const collective_traits& t = traits(o.what.what);
         if (t.irregular && (!t.rooted || me == o.what.root.value)) i.bytes = intent::unknown;
         i.type = i.op = 0;

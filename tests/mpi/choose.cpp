@@ -1,5 +1,5 @@
-// What is left to Rubato: with a model of the network all ranks choose the same, by arrivals that are given or that
-// they have agreed on, and results are right whatever is chosen.
+// Calls without an algorithm. Given a model of the network, all ranks choose the same algorithm, by given arrivals or
+// by arrivals that they agreed on, and results are right.
 //
 //   mpirun -n P choose
 #include "support/mpi_experiment.hpp"
@@ -22,7 +22,7 @@ constexpr std::string_view slow = "loggp:L=10us,o=5us,g=5us,G=100ns,combine=1ns,
 int me = 0;
 int ranks = 1;
 
-/// What the last collective used, which must be the same everywhere.
+/// The algorithm of the last collective; it must be the same on all ranks.
 std::string_view used(const mpi::communicator& ours) {
     const algorithm* a = ours.last_used();
     std::int64_t both[2]{a - algorithms().data(), -(a - algorithms().data())};
@@ -37,7 +37,7 @@ std::vector<time_ns> one_late(int who, time_ns late) {
     return all;
 }
 
-/// One call of each collective; what was chosen.
+/// Calls each collective once. Returns the algorithms that were chosen.
 std::set<std::string_view> call_all(mpi::communicator& ours, const std::vector<time_ns>& arrivals, int count) {
     std::set<std::string_view> chosen;
     const rubato::testing::kind doubles = rubato::testing::plain<double>("double", MPI_DOUBLE);
@@ -59,7 +59,7 @@ std::set<std::string_view> call_all(mpi::communicator& ours, const std::vector<t
 void check_given() {
     mpi::communicator ours(MPI_COMM_WORLD);
     const auto by_size = call_all(ours, {}, 10000);
-    // Rank 0's counts.
+    // Rank 0's model counts.
     ours.use_model(parse_model(me == 0 ? slow : "hockney:alpha=1s,beta=0,gamma=0"));
     const auto together = call_all(ours, {}, 10000);
     const auto late = call_all(ours, one_late(ranks / 2, 1s), 10000);
@@ -68,7 +68,7 @@ void check_given() {
     call_all(ours, {}, 0);
     call_all(ours, one_late(0, 30us), 17);
 
-    // What was chosen is what the library alone chooses.
+    // The communicator chooses what the library chooses without MPI.
     std::vector<double> in(10000, 1.0);
     std::vector<double> out(in.size());
     mpi::selection how;
@@ -89,7 +89,7 @@ void check_given() {
     call_all(ours, {}, 1000);
 }
 
-/// A rank that is always late makes ranks choose another reduction, though the one before makes no use of arrivals.
+/// A rank that is always late makes all ranks choose another reduction.
 void check_predicted() {
     mpi::settings how;
     how.agreed.exchange_every = 1;

@@ -2,8 +2,8 @@
 //
 //   mpirun -n P conformance [--filter TEXT] [--sample K] [--sample-large K]
 //
-// With --sample K, only every K-th case is tried, another K-th for each rank count; --sample-large is for those with a
-// million elements.
+// With --sample K only every K-th case is tried, another K-th for each rank count. --sample-large K does that for cases
+// with a million elements.
 // Exits with 1 and the first difference if there is one.
 #include "rubato/mpi.hpp"
 
@@ -133,7 +133,7 @@ void check_type_maps(mpi::communicator& ours, const std::string& filter) {
     MPI_Type_free(&swapped);
 }
 
-/// Elements of no size; a receive of the user's that would take any message of this process to itself; a Fortran type.
+/// Elements of size 0; a pending receive of the user's that would match any message to itself; a Fortran type.
 void check_odd_types(mpi::communicator& ours) {
     MPI_Datatype empty = MPI_DATATYPE_NULL;
     MPI_Type_vector(0, 1, 1, MPI_INT, &empty);

@@ -1,6 +1,6 @@
-// What arrivals do, on purpose: a late rank finds its collective begun, ranks plan by who was late before or by what
-// they say, and errors met in the background reach the rank. Nothing here depends on how long something takes: what
-// needs time is tried again, for longer.
+// Arrivals, provoked. A late rank finds that its collective has begun, ranks plan by earlier or announced arrivals, and
+// errors in the background reach the rank. Nothing depends on how long something takes: a check that needs time is
+// repeated with longer delays.
 //
 //   mpirun -n P early [--threads multiple|funneled]
 #include "support/mpi_experiment.hpp"
@@ -38,7 +38,7 @@ mpi::settings exchanging() {
     return how;
 }
 
-/// The rank computes; without a thread it looks itself.
+/// The rank computes; without a background thread it calls progress() itself.
 void compute(mpi::communicator& ours, time_ns t) {
     if (has_thread) return std::this_thread::sleep_for(t);
     const time_ns until = own_time() + t;
@@ -48,7 +48,7 @@ void compute(mpi::communicator& ours, time_ns t) {
     }
 }
 
-/// A rank that comes late finds the collective begun, because it has named it or because others have announced it.
+/// A late rank finds that the collective has begun, because it named the call or because others announced it.
 void check_begun_early(const algorithm& a, const kind& k, bool named) {
     constexpr int count = 500;
     const int root = ranks - 1;
@@ -71,7 +71,7 @@ void check_begun_early(const algorithm& a, const kind& k, bool named) {
     fail(fmt::format("{} never begins early{}", a.id, named ? " though it was named" : ""));
 }
 
-/// An algorithm that makes no plan uses the communicator's memory and messages, so nothing may begin there meanwhile.
+/// An algorithm without a plan uses the communicator's memory and messages, so no other call may begin meanwhile.
 void check_improvised() {
     mpi::communicator ours(MPI_COMM_WORLD);
     std::vector<double> data(20000, 1.0);
@@ -91,7 +91,7 @@ void check_improvised() {
     }
 }
 
-/// What is left to Rubato is cut into segments, and calls are known by their places in the program.
+/// Rubato cuts large calls into segments, and knows calls by their places in the program.
 void check_records() {
     mpi::communicator ours(MPI_COMM_WORLD);
     const std::int64_t n = std::int64_t{8} << 20;
@@ -105,7 +105,7 @@ void check_records() {
         fail("two places in the program are not two");
 }
 
-/// planned_by must be the same on all ranks; who is the last in it?
+/// The last rank in planned_by, which must be the same on all ranks.
 int predicted_last(const mpi::communicator& ours) {
     const std::vector<time_ns> by = ours.planned_by();
     if (by.empty()) return -1;
@@ -125,7 +125,7 @@ void gather(mpi::communicator& ours, const mpi::selection& how = "gather/sorted_
         if (all[static_cast<std::size_t>(r)] != r) fail("a gather is wrong");
 }
 
-/// The rank that is always late is expected late; one that says so beforehand, the same time.
+/// A rank that is always late is predicted late. A rank that announces its delay is predicted late at once.
 void check_predictions() {
     mpi::communicator ours(MPI_COMM_WORLD, exchanging());
     int right = 0;
@@ -159,13 +159,13 @@ void check_predictions() {
             if (i >= 2) right += last == late;
         }
     }
-    // Somebody will come in many years.
+    // One rank announces a delay of years.
     for (int late = 0; late < ranks; ++late)
         if (say_when(10us, me == late ? 1e-300 : 0.5) != late)
             fail("a rank that will be very late is not expected to be");
 }
 
-/// What goes wrong while a rank has started a call and not waited yet, in whatever thread, it is told when it waits.
+/// An error between start and wait, in any thread, reaches the rank when it waits.
 void check_trouble() {
     mpi::communicator ours(MPI_COMM_WORLD, exchanging());
     const auto say_when = [&] {
@@ -203,7 +203,7 @@ void check_trouble() {
     if (me == 0 && sum != ranks) fail("a call that was moved is wrong");
 }
 
-/// How often this process says something while it uses an early algorithm for the first time, twice.
+/// Two communicators use an early algorithm; without a thread all ranks together print one warning.
 void check_one_warning() {
     std::fflush(stderr);
     const int kept = dup(2);

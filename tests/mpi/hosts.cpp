@@ -1,5 +1,5 @@
-// Algorithms that care which ranks share a host: with the hosts that MPI tells of, which must be those that ranks see,
-// and with others that are only said to be.
+// Algorithms that use hosts: with the hosts that MPI reports, which must agree with the host names, and with invented
+// ones.
 //
 //   mpirun -n P hosts [--expect H]
 //
@@ -63,7 +63,7 @@ void check_reversed() {
 long check_algorithm(mpi::communicator& ours, const algorithm& a, const kind& k) {
     const int ranks = ours.size();
     const collective_traits& t = traits(a.what);
-    std::vector<std::vector<std::int32_t>> hosts{{}};  // those that MPI tells of
+    std::vector<std::vector<std::int32_t>> hosts{{}};  // the hosts that MPI reports
     for (const std::string& said : hosts_to_try(ranks)) hosts.push_back(parse_hosts(said, ranks));
     long checked = 0;
     for (const int root : t.rooted ? std::vector{0, ranks / 2, ranks - 1} : std::vector{0}) {

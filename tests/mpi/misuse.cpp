@@ -1,6 +1,6 @@
-// Wrong use of the C++ interface around arrivals: a clear error, no hang, and what can go on goes on.
+// Wrong use of the C++ interface for arrivals: a clear error, no hang, and the communicator can still be used.
 //
-//   mpirun -n P misuse [--core]    with --core, of a processor core that is not there
+//   mpirun -n P misuse [--core]    --core: asks for a processor core that does not exist
 #include "support/mpi_experiment.hpp"
 
 #include <cmath>
@@ -114,7 +114,7 @@ void check_order_of_calls() {
     refuse("two names", [&] { ours.expect("reduce/chain+early", reduce_call(&x, &sum, 1)); },
            {"reduce/chain+early is expected where reduce/binomial+early was named"});
     mpi::persistent_call call = ours.prepare(early, reduce_call(&x, &sum, 1));
-    // Others cannot have come yet, so that the call stays under way.
+    // The other ranks cannot have arrived, so the call is still under way.
     const auto second = [&] {
         if (me != 0) return;
         call.start();
@@ -132,7 +132,7 @@ void check_order_of_calls() {
     if (!call.test()) fail("a call that has ended is under way");
     if (me == 0 && sum != ranks) fail("a reduction beside misuse is wrong");
     works(ours);
-    // What chooses while it runs may be named, too.
+    // An algorithm that chooses while it runs may be named, too.
     for (const algorithm& a : algorithms()) {
         if (a.dynamic == nullptr || a.what != collective::reduce) continue;
         ours.expect(a, reduce_call(&x, &sum, 1));
@@ -141,7 +141,7 @@ void check_order_of_calls() {
     }
 }
 
-/// A name does not outlive a call that was refused: what others announce later has other sizes.
+/// A refused call ends its name: a later announcement has other sizes.
 void check_refused_name() {
     mpi::settings how;
     how.background = false;
@@ -187,7 +187,7 @@ void check_settings() {
     MPI_Comm_free(&half);
 }
 
-/// Without the thread all works, if later; others may have theirs, so a call must not be refused.
+/// Without the background thread everything works, only later. Other ranks may have theirs, so calls are not refused.
 void check_missing_core() {
     setenv("RUBATO_BACKGROUND_CORE", "1023", 1);
     mpi::communicator ours(MPI_COMM_WORLD);

@@ -1,11 +1,11 @@
-// Random programs on MPI: every algorithm that looks at arrivals or begins early, and others between them, one after
-// the other without a pause; on communicators that come and go; with predictions that are right, wrong, absurd, agreed
-// on or none; ranks come late, say so or do not, name what comes next or do not; some calls are left to Rubato. Results
-// must equal the native collective's, all ranks must plan alike, and nothing may be left over.
+// Random programs on MPI. They call every algorithm that uses arrivals or begins early, and others in between, without
+// a pause, on communicators that come and go. Predictions are right, wrong, absurd, agreed on or absent. Ranks come
+// late, announce it or do not, name the next call or do not. Some calls leave the choice to Rubato. Results must equal
+// the native collective's, all ranks must plan alike, and nothing may be left over.
 //
-//   mpirun -n P arrivals [--cases N] [--seed N] [--threads multiple|funneled]
+//   mpirun -n P random_programs [--cases N] [--seed N] [--threads multiple|funneled]
 //
-// All ranks draw the same program from the same seed; what is a rank's own business it draws from its own.
+// All ranks draw the same program from one seed. Local choices, such as delays, come from a seed of the rank.
 #include "support/mpi_counts.hpp"
 #include "support/mpi_experiment.hpp"
 
@@ -43,7 +43,7 @@ private:
 struct place {
     MPI_Comm user = MPI_COMM_NULL;
     std::optional<mpi::communicator> ours{};
-    int edges = 0;  // so many of the next calls are preceded by edges, on most ranks
+    int edges = 0;  // how many of the next calls have edges before them, on most ranks
 
     int ranks() const { return ours->size(); }
 };
@@ -78,7 +78,7 @@ public:
                 if (p.ours && shared_.chance(5)) leave(p, sum);
                 if (!p.ours) make(p);
             }
-            // Native ones keep ranks together, so they come first, then ours in one go.
+            // Native calls synchronise ranks, so all of them come first, and then ours without a pause.
             std::vector<planned_call> batch;
             batch.reserve(12);
             while (batch.size() < batch.capacity()) batch.push_back(plan());
@@ -146,7 +146,7 @@ private:
             std::string name =
                 fmt::format("{} of {} {} (root {} of {}, in place {}, {} segments)", open ? "what Rubato chose" : a.id,
                             count, k.name, root, p.ranks(), in_place, how.segments);
-            // Halves of the ranks may differ in size: what one cannot use, the other leaves, too.
+            // Halves of the ranks may differ in size: both skip an algorithm that one cannot use.
             int usable = !unmet_need(a, asked);
             MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
             if (usable == 0) continue;
@@ -164,7 +164,7 @@ private:
         return all;
     }
 
-    /// What the program says about arrivals; nothing: what ranks have agreed on.
+    /// The arrivals that the program gives; empty: the ranks' own prediction is used.
     std::vector<time_ns> prediction(const place& p, const std::vector<time_ns>& late) {
         const std::int64_t sort = shared_.below(12);
         std::vector<time_ns> said;
@@ -219,7 +219,7 @@ private:
         if (t > time_ns{}) std::this_thread::sleep_for(t);
     }
 
-    /// Now and then: asking keeps ranks together.
+    /// Only now and then, because the comparison synchronises ranks.
     void check_agreement(const planned_call& c, totals& sum) {
         const std::vector<time_ns> by = c.on->ours->planned_by();
         if (c.how.arrivals.empty() && !by.empty()) ++sum.agreed;
@@ -257,7 +257,7 @@ void check_nothing_left() {
     if (undelivered != 0) fail(fmt::format("{} messages were not received", undelivered));
 }
 
-/// Without a thread, announcements are heard in calls: if nobody took them, they would wait in MPI's memory.
+/// Without a thread, ranks receive announcements in their calls; otherwise these would fill MPI's memory.
 void check_nothing_piles_up(int ranks) {
     mpi::settings how;
     how.background = false;

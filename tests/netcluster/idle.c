@@ -1,4 +1,4 @@
-// The idle shim (tools/netcluster-idle.c), preloaded, with an hour as its longest wait: what must not wait would hang.
+// The idle shim (tools/netcluster-idle.c), preloaded, with a longest wait of an hour: a call that wrongly waits hangs.
 #define _GNU_SOURCE
 #include <poll.h>
 #include <pthread.h>

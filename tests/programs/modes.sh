@@ -5,7 +5,7 @@ compared=0
 failed=0
 launches=0
 
-# What of a program's output is compared; to be redefined.
+# The part of a program's output that is compared; tests redefine it.
 relevant() { cat; }
 
 # Runs a command with a time limit; its output is $out, its status $status.

@@ -45,7 +45,7 @@ std::string browser() {
     return {};
 }
 
-/// Ten calls of everyone, with times that follow from who, how large and when.
+/// Ten calls of each contestant; times follow from the contestant, the size and the repetition.
 void add_samples(recorder& out, std::int32_t number, std::int64_t bytes, std::string_view pattern) {
     const time_ns delay = pattern == "balanced" ? 0ms : pattern.ends_with("1ms") ? 1ms : 2ms;
     for (std::int32_t repetition = 0; repetition < 10; ++repetition) {
@@ -94,7 +94,7 @@ protected:
         return {std::istreambuf_iterator<char>(in), {}};
     }
 
-    /// What the browser makes of the page, with a script run after it.
+    /// The page as the browser renders it, after this script has run.
     static std::string load(const std::string& script = {}, const std::string& flags = {},
                             const char* name = "page.html") {
         std::string text = slurp(file(name));

@@ -1,7 +1,7 @@
 // Messages between threads of one process, for running the engine of several ranks without MPI.
 //
-// Delivery is adversarial on purpose: a message becomes visible to its receiver only after a random number of looks, so
-// messages overtake each other and completions come in any order; sends of some sizes wait for their receiver.
+// Delivery is adversarial: a receiver sees a message only after a random number of looks, so messages overtake each
+// other and completions come in any order. Some sends wait for their receiver.
 #pragma once
 
 #include "rubato/engine.hpp"

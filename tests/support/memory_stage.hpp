@@ -1,5 +1,5 @@
-// A player's stage between ranks of one process: exchanges, announcements and messages come in any order and as late as
-// they like.
+// A player's stage between ranks of one process: exchanges, announcements and messages come in any order, after any
+// delay.
 #pragma once
 
 #include "in_memory.hpp"
@@ -59,7 +59,7 @@ public:
         }
         return true;
     }
-    /// The same number of exchanges by everybody.
+    /// All ranks make the same number of exchanges.
     bool exchanges_agree() {
         const std::lock_guard lock(mutex_);
         for (const auto& e : exchanges_)

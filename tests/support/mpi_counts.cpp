@@ -28,7 +28,7 @@ private:
     std::vector<MPI_Request> before_;
 };
 
-/// The one that is hidden by the function of that name here.
+/// The MPI library's function, which the function of that name here hides.
 template <class F>
 F* library_function(F&, const char* name) {
     return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));

@@ -1,5 +1,5 @@
-// What a program has asked of MPI and not given back yet: its own calls and Rubato's, counted where they enter the MPI
-// library. Link mpi_counts.cpp, which stands in for the calls that Rubato makes.
+// MPI objects that a program and Rubato hold. Calls are counted where they enter the MPI library: link mpi_counts.cpp,
+// which stands in for the calls that Rubato makes.
 #pragma once
 
 namespace rubato::testing {

@@ -17,7 +17,7 @@ struct timing {
     std::vector<std::int32_t> hosts{};  ///< for algorithms that use them
 };
 
-/// Everybody together, and for algorithms that care, everything else: all of it for few ranks, a part for many.
+/// All ranks together; for algorithms that use arrivals also every other pattern, or some of them for many ranks.
 inline std::vector<timing> timings(const algorithm& a, std::int32_t ranks, std::int32_t root) {
     using namespace std::chrono_literals;
     std::vector<timing> all{{}};

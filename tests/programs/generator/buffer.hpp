@@ -1,4 +1,4 @@
-// Items of a layout in memory, with a margin on both sides, so that what is written outside is seen in the digest.
+// Items of a layout in memory, with a margin on both sides. The digest covers the margins, so a write outside shows.
 #pragma once
 
 #include "dice.hpp"
@@ -26,7 +26,7 @@ public:
         clear_paddings();
         d.add(bytes_);
     }
-    /// The first items, where others are nobody's business.
+    /// The first items, where the rest is undefined.
     void add_to(digest& d, int items) {
         clear_paddings();
         const auto bytes = static_cast<std::size_t>(bytes_of(layout_->element));

@@ -39,7 +39,7 @@ bool irregular(collective what) {
            what == collective::alltoallv;
 }
 
-/// Everybody has a block for or of everybody.
+/// Each rank has a block for or from each rank.
 bool many_blocks(collective what) {
     return irregular(what) || what == collective::allgather || what == collective::alltoall ||
            what == collective::reduce_scatter || what == collective::reduce_scatter_block;
@@ -126,12 +126,12 @@ void call::draw_elements() {
     if (kind >= 20) n = shared_.between(2, 60);
     if (kind >= 60) n = edge + shared_.between(large_ ? 0 : -3, 3);
     if (kind >= 80) n = shared_.between(edge, most);
-    // Else the largest would be of everybody to everybody.
+    // Otherwise collectives with a block per pair of ranks would be the largest.
     if (many_blocks(args_.what) && kind >= 60 && shared_.chance(60)) n = n / (place_.size + place_.remote) + 1;
     elements_ = round_up(std::min(n, most_bytes_ / bytes / (place_.size + place_.remote)));
 }
 
-/// Of a v-form, as everybody computes it.
+/// The sizes of a v-form, which each rank computes.
 int call::elements_of(int from, int to) const {
     const int low = everywhere_ ? std::min(from, to) : from;
     const int high = everywhere_ ? std::max(from, to) : to;
@@ -208,7 +208,7 @@ void call::shape() {
     const int n = place_.size;
     argument& s = args_.send;
     argument& r = args_.recv;
-    // Where it is the root's own business.
+    // The root alone decides here.
     const bool root_in_place = root() && own_.chance(40);
     switch (args_.what) {
         case collective::bcast:

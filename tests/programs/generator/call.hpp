@@ -1,5 +1,5 @@
-// One random collective call: all ranks of a communicator draw the same one from the same seed, and what is a rank's
-// own business (where its data lies, whether the root works in place, how late it comes) from a seed of its own.
+// One random collective call. All ranks of a communicator draw the same call from one seed. Local choices (where data
+// lies, whether the root works in place, how late the rank comes) come from a seed of the rank.
 #pragma once
 
 #include "buffer.hpp"
@@ -28,7 +28,7 @@ public:
 
     /// Makes or begins the call, with data of this iteration, after some microseconds.
     void start(std::uint64_t iteration, int late_us);
-    /// Ends it, and adds all that the rank can see of it.
+    /// Ends the call, and adds all results that the rank sees.
     void finish(digest& sum);
     std::string description() const;
 

@@ -1,5 +1,5 @@
-// What an MPI library gets wrong by itself, and random programs therefore do not ask of it. LIKE_MPICH makes programs
-// with Open MPI that can be compared with MPICH's.
+// Errors of the MPI libraries themselves, which random programs avoid. LIKE_MPICH makes programs with Open MPI that can
+// be compared with MPICH's.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@ constexpr bool like_mpich = false;
 constexpr bool like_mpich = true;
 #endif
 
-/// MPICH as Debian builds it does not look.
+/// MPICH as Debian builds it does not check arguments.
 constexpr bool checks_arguments = !like_mpich;
 /// MPICH 4.0.2 ends with a segmentation fault in MPI_Reduce, if a root other than rank 0 works in place.
 constexpr bool reduces_in_place_anywhere = !like_mpich;

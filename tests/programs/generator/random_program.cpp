@@ -13,7 +13,7 @@
 
 namespace {
 
-/// By messages, so that what is tested does not report on itself.
+/// By messages, because the collectives are under test.
 std::uint64_t of_all_ranks(std::uint64_t mine) {
     int me = 0;
     int ranks = 0;

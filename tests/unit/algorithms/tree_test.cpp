@@ -56,7 +56,7 @@ std::int32_t depth(const std::vector<tree>& trees, rank from) {
     return deepest;
 }
 
-/// Rounds until all have the data if a rank sends to one other per round.
+/// Rounds until all ranks have the data, if a rank sends to one other per round.
 std::int32_t rounds(const std::vector<tree>& trees, rank from) {
     std::int32_t last = 0, sent = 0;
     for (const rank child : of(trees, from).children) last = std::max(last, ++sent + rounds(trees, child));

@@ -143,7 +143,7 @@ TEST(choose, finds_what_is_made_for_one_late_rank_and_few_bytes) {
     }
 }
 
-// What more ranks cost is found with fewer; here it can still be compared with all.
+// The cost of many ranks is extrapolated from fewer; here all ranks can still be simulated to compare.
 TEST(choose, ends_of_many_ranks_are_extrapolated) {
     for (const many& m : {many{"bcast/chain", 700, 32}, many{"bcast/two_tree", 700, 32, "single:rank=699,delay=1s"},
                           many{"allreduce/recursive_doubling", 2048, 1}, many{"allgather/ring", 160, 1},
@@ -159,7 +159,7 @@ TEST(choose, ends_of_many_ranks_are_extrapolated) {
     }
 }
 
-// With fewer ranks there is a segment for each of them, and these are a ring.
+// With fewer ranks there is a segment for each rank, and the algorithm is a ring.
 TEST(choose, ends_are_not_extrapolated_from_another_algorithm) {
     for (const many& m : {many{"allreduce/clairvoyant", 1000, 256}, many{"allreduce/clairvoyant", 1100, 64},
                           many{"allreduce/clairvoyant_tree", 1023, 64}}) {

@@ -1,4 +1,4 @@
-// A plan is made once for all problems that are alike after rounding, and those used last are kept.
+// One plan serves all problems that are alike after rounding; the cache keeps the plans used last.
 #include "rubato/plan_cache.hpp"
 
 #include "support/error_text.hpp"

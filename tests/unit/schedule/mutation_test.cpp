@@ -1,5 +1,5 @@
-// Can verify fail? Correct schedules are damaged in every way we can think of. An executor that shares nothing with
-// verify runs them on concrete data in many random orders; whatever it finds wrong, verify must have found too.
+// Can verify fail? Correct schedules are damaged in many ways. An executor that shares no code with verify runs them on
+// concrete data in many random orders. Verify must find every schedule that the executor finds wrong.
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
@@ -21,7 +21,7 @@ namespace {
 using element = std::optional<std::vector<std::int32_t>>;
 
 /// Runs all ranks' schedules on elements, each step when its dependencies have ended, a message as soon as both sides
-/// are ready or, if `eager`, as soon as it was sent. Who goes first is drawn anew for every run.
+/// are ready or, if `eager`, as soon as it was sent. Every run draws a new order of ranks.
 class executor {
 public:
     executor(const problem& p, const std::vector<schedule>& all, std::int64_t units) : p_(p), all_(all) {
@@ -348,7 +348,7 @@ struct loose {
     }
 };
 
-/// Those that waited for the step now wait for what it waited for: only its work is missing.
+/// Removes a step's work: steps that waited for it now wait for its dependencies.
 void drop_step(loose& l, std::uint32_t i) {
     for (auto& list : l.after) {
         const bool waited = std::erase(list, i) > 0;
