@@ -38,7 +38,7 @@ void generate(benchmark::State& state) {
     const algorithm& a = find_algorithm("reduce/chain");
     const problem p = chain_problem(1024, 64);
     std::int64_t steps = 0;
-    for (auto _ : state) steps += static_cast<std::int64_t>(build_one(a, p, rank(500)).steps.size());
+    for ([[maybe_unused]] auto _ : state) steps += static_cast<std::int64_t>(build_one(a, p, rank(500)).steps.size());
     state.SetItemsProcessed(steps);
 }
 BENCHMARK(generate);
@@ -62,7 +62,7 @@ void execute(benchmark::State& state) {
     const layout l = layout::uniform(1 << 20);
     instant t;
     execution e;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         e.start(p, l, {}, t);
         e.wait();
     }
@@ -78,7 +78,7 @@ void simulate_model(benchmark::State& state, const char* model_text, const char*
     std::vector<time_ns> arrivals(ranks);
     if (*pattern != 0)
         for (std::int32_t r = 0; r < ranks; ++r) arrivals[static_cast<std::size_t>(r)] = time_ns(r * 7919 % 100003);
-    for (auto _ : state) benchmark::DoNotOptimize(simulate(m, all, {&l, 1}, arrivals));
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(simulate(m, all, {&l, 1}, arrivals));
     state.SetItemsProcessed(state.iterations() * steps_of(all));
 }
 BENCHMARK_CAPTURE(simulate_model, hockney, "curie", "");
@@ -88,7 +88,7 @@ BENCHMARK_CAPTURE(simulate_model, loggp_random, "loggp:L=2us,o=1us,g=1us,G=0.5ns
 void prove(benchmark::State& state) {
     const problem p = chain_problem(33, 8);
     const auto all = build_all(find_algorithm("reduce/two_tree"), p);
-    for (auto _ : state) benchmark::DoNotOptimize(verify(p, all));
+    for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(verify(p, all));
     state.SetItemsProcessed(state.iterations() * steps_of(all));
 }
 BENCHMARK(prove);
@@ -100,7 +100,7 @@ void observe_arrival(benchmark::State& state) {
     const auto now = [] { return time_ns(std::chrono::steady_clock::now().time_since_epoch()); };
     history h;
     std::int32_t turn = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         const time_ns arrival = now();
         const time_ns exit = now();
         h.record({collective::reduce, 20, rank(turn)}, arrival, exit, &h);
@@ -114,7 +114,7 @@ BENCHMARK(observe_arrival)->Arg(1)->Arg(4)->Arg(256);
 void record(benchmark::State& state) {
     history h;
     std::int64_t t = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         h.record({collective::reduce, 20, rank(0)}, time_ns(t), time_ns(t + 1), &h);
         t += 2;
     }
@@ -131,7 +131,7 @@ void record_to_file(benchmark::State& state) {
     observe::recorder::channel& c = r.open(std::array<std::int32_t, 1>{0});
     std::int64_t t = 0;
     std::int32_t turn = 0;
-    for (auto _ : state) {
+    for ([[maybe_unused]] auto _ : state) {
         c.record({collective::reduce, observe::form::blocking, turn, 8, &r, time_ns(t), time_ns(t + 1)});
         t += 2;
         if (++turn == operations) turn = 0;

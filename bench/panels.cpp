@@ -39,14 +39,15 @@ std::string legend(double x, double y, const std::vector<curve>& curves) {
 
 std::string draw_panels(std::string_view title, std::string_view subtitle, const axis& x, const axis& y,
                         const std::vector<panel>& panels) {
-    const auto rows = static_cast<double>(panels.size() / 2 + 1);
+    const std::size_t rows = panels.size() / 2 + 1;
     const double width = left + 2 * plot_width + gap_x + 30;
-    std::string out = svg::open(width, top + rows * (plot_height + gap_y), title, subtitle);
+    std::string out = svg::open(width, top + static_cast<double>(rows) * (plot_height + gap_y), title, subtitle);
     double x0 = left;
     double y0 = top;
     const auto next = [&](std::size_t i) {
         x0 = left + static_cast<double>(i % 2) * (plot_width + gap_x);
-        y0 = top + static_cast<double>(i / 2) * (plot_height + gap_y);
+        const std::size_t row = i / 2;
+        y0 = top + static_cast<double>(row) * (plot_height + gap_y);
     };
     for (std::size_t i = 0; i < panels.size(); ++i) {
         next(i);

@@ -39,16 +39,17 @@ static double switches_between(int a, int b) { return (rack_of(a) == rack_of(b) 
 static double max(double a, double b) { return a > b ? a : b; }
 static int last(void) { return ranks - 1; }
 
+static char* place(int i) { return buffer + (size_t)i * (size_t)segment; }
+
 // Many small messages at once, so that only the network limits.
 static int start_sending(int to, int used) {
-    for (int i = 0; i < segments; ++i)
-        MPI_Isend(buffer + i * segment, segment, MPI_BYTE, to, i, MPI_COMM_WORLD, &requests[used++]);
+    for (int i = 0; i < segments; ++i) MPI_Isend(place(i), segment, MPI_BYTE, to, i, MPI_COMM_WORLD, &requests[used++]);
     return used;
 }
 
 static int start_receiving(int from, int used) {
     for (int i = 0; i < segments; ++i)
-        MPI_Irecv(buffer + (segments + i) * segment, segment, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests[used++]);
+        MPI_Irecv(place(segments + i), segment, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests[used++]);
     return used;
 }
 
@@ -86,7 +87,8 @@ static void incast(void) {
 static double incast_expected(void) {
     int outside = 0;
     for (int r = 1; r < ranks; ++r) outside += rack_of(r) != rack_of(0);
-    const double each = (segments / last() + 1) * segment;
+    const int from_each = segments / last() + 1;
+    const double each = (double)from_each * segment;
     return max(last() * each / link_rate, outside * each / uplink_rate);
 }
 
@@ -95,8 +97,7 @@ static void chain(void) {  // a segment is passed on when all of it has come
     for (int i = 0; i < segments; ++i) {
         if (me != 0) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
         if (me != last())
-            MPI_Isend(buffer + (segments + i) * segment, segment, MPI_BYTE, me + 1, i, MPI_COMM_WORLD,
-                      &requests[used++]);
+            MPI_Isend(place(segments + i), segment, MPI_BYTE, me + 1, i, MPI_COMM_WORLD, &requests[used++]);
     }
     MPI_Waitall(used, requests, MPI_STATUSES_IGNORE);
 }
@@ -163,7 +164,7 @@ int main(int argc, char** argv) {
     acknowledgements = 1 + 66 / (2 * (mtu + 14));
     segment = (int)(link_rate * 0.085 / segments);  // 85 ms for all of them
     if (segment > 32768) segment = 32768;
-    buffer = calloc(2 * segments, (size_t)segment);
+    buffer = calloc((size_t)2 * segments, (size_t)segment);
     if (!buffer) MPI_Abort(MPI_COMM_WORLD, 1);
 
     if (me == 0) printf("%-10s %11s %11s %7s\n", "PATTERN", "MEASURED", "EXPECTED", "RATIO");

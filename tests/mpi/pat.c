@@ -35,7 +35,7 @@ static int refused(int code, const char* call, int line) {
     char begin[64] = "rubato: ";
     size_t length;
     strncat(begin, call, strcspn(call, "("));
-    strcat(begin, ": ");
+    strncat(begin, ": ", 3);
     fflush(stderr);
     rewind(said);
     length = fread(text, 1, sizeof text - 1, said);

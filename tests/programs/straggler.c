@@ -85,7 +85,8 @@ static double part(int rank, int iteration, int i) {
 }
 
 static double sum_of_parts(int ranks, int iteration, int i) {
-    return ranks * part(0, iteration, i) + (double)(ranks * (ranks - 1) / 2);
+    const int offsets = ranks * (ranks - 1) / 2;
+    return ranks * part(0, iteration, i) + offsets;
 }
 
 static int by_size(const void* a, const void* b) {
