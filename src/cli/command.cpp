@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 
 namespace rubato::cli {
 
@@ -105,19 +104,9 @@ std::string align(const std::vector<std::vector<std::string>>& rows, const std::
     return out;
 }
 
-void write_out(std::string_view text, const std::string& file) {
-    const auto fail = [](const std::string& where) {
-        throw error(fmt::format("cannot write {}", where), std::strerror(errno), "write to another place");
-    };
-    if (file.empty()) {
-        if ((std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) &&
-            errno != EPIPE)
-            fail("standard output");
-        return;
-    }
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::fopen(file.c_str(), "w"), std::fclose);
-    if (!out || std::fwrite(text.data(), 1, text.size(), out.get()) != text.size() || std::fflush(out.get()) != 0)
-        fail(fmt::format("'{}'", file));
+void write_out(std::string_view text) {
+    if ((std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) && errno != EPIPE)
+        throw error("cannot write standard output", std::strerror(errno), "write to another place");
 }
 
 }  // namespace rubato::cli

@@ -59,7 +59,7 @@ std::string abbreviated(const std::string& arrivals);
 /// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
 std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
 
-/// To the file, or to standard output if it is empty. A reader that has gone away is no error.
-void write_out(std::string_view text, const std::string& file = {});
+/// To standard output. A reader that has gone away is no error.
+void write_out(std::string_view text);
 
 }  // namespace rubato::cli

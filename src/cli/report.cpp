@@ -1,9 +1,9 @@
 // rubato report: what was measured, on the terminal and as a page.
 #include "cli/command.hpp"
 #include "cli/observed_text.hpp"
-#include "cli/output_file.hpp"
 #include "cli/parallel.hpp"
 #include "cli/report_text.hpp"
+#include "files/output_file.hpp"
 #include "report/output.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 
 namespace rubato::cli {
 namespace {
@@ -41,12 +42,26 @@ void check_reference(const report::analysis& a) {
                 fmt::format("there are {}", some));
 }
 
-void check_outputs(std::initializer_list<std::string> files) {
-    std::set<std::filesystem::path> seen;
-    for (const std::string& f : files)
-        if (!f.empty() && !seen.insert(std::filesystem::absolute(f).lexically_normal()).second)
-            throw error(fmt::format("'{}' is to be written twice", f), "one would take the other's place",
+void check_outputs(const std::vector<std::string>& inputs, std::initializer_list<std::string> outputs) {
+    std::set<std::string> seen;
+    for (const std::string& out : outputs) {
+        if (out.empty()) continue;
+        if (!seen.insert(files::find_destination(out).file).second)
+            throw error(fmt::format("'{}' is to be written twice", out), "one would take the other's place",
                         "give each output a file of its own");
+        std::error_code none;
+        for (const std::string& in : inputs)
+            if (std::filesystem::equivalent(in, out, none))
+                throw error(fmt::format("'{}' is to be read and written", out), "the measurements would be lost",
+                            "write to another file");
+    }
+}
+
+template <class Write>
+std::string text_of(Write write) {
+    std::ostringstream out;
+    write(out);
+    return std::move(out).str();
 }
 
 /// A program that was observed has other things to tell than a measurement.
@@ -60,11 +75,12 @@ void make_observed(const options& o) {
             throw error(fmt::format("{} is not for observed programs", option), "it is about measured contestants",
                         "leave it out");
     report::observed seen = report::look_at(o.files.front(), o.model);
-    output_file page(o.page, o.files);
+    check_outputs(o.files, {o.page});
+    const files::output_file page(o.page);
     if (seen.network)
         for_each_in_parallel(seen.from.rows.size(), "simulated",
                              [&](std::size_t i) { report::simulate_instead(seen, i); });
-    page.write([&](std::ostream& out) { out << report::as_page(seen); });
+    if (!o.page.empty()) page.write(report::as_page(seen));
     if (o.json)
         write_out(report::as_json(seen).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
     else
@@ -80,10 +96,10 @@ void make(const options& o) {
     a.reference = o.reference;
     a.model = o.model;
     check_reference(a);
-    check_outputs({o.page, o.csv, o.repro});
-    output_file page(o.page, o.files);
-    output_file csv(o.csv, o.files);
-    output_file repro(o.repro, o.files);
+    check_outputs(o.files, {o.page, o.csv, o.repro});
+    const files::output_file page(o.page);
+    const files::output_file csv(o.csv);
+    const files::output_file repro(o.repro);
 
     const std::vector<std::string> references = a.references();
     for_each_in_parallel(a.cases.size(), "compared", [&](std::size_t i) { report::evaluate(a.cases[i], references); });
@@ -94,9 +110,9 @@ void make(const options& o) {
             report::check_choice(a.cases[i], *network);
         });
 
-    page.write([&](std::ostream& out) { out << report::as_page(a); });
-    csv.write([&](std::ostream& out) { report::write_csv(out, a.runs); });
-    repro.write([&](std::ostream& out) { report::write_repro(out, a.runs); });
+    if (!o.page.empty()) page.write(report::as_page(a));
+    if (!o.csv.empty()) csv.write(text_of([&](std::ostream& out) { report::write_csv(out, a.runs); }));
+    if (!o.repro.empty()) repro.write(text_of([&](std::ostream& out) { report::write_repro(out, a.runs); }));
     if (o.json)
         write_out(report::as_json(a).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
     else

@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/show_rounds.hpp"
+#include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/draw.hpp"
@@ -85,7 +86,11 @@ void add_schedule(CLI::App& command, int&) {
         "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format "
         "svg -o "
         "a.svg");
-    app->callback([o] { write_out(show(*o), o->file); });
+    app->callback([o] {
+        if (o->file.empty()) return write_out(show(*o));
+        const files::output_file out(o->file);
+        out.write(show(*o));
+    });
 }
 
 }  // namespace rubato::cli

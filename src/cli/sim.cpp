@@ -1,6 +1,7 @@
 // rubato sim: how long would it take?
 #include "cli/command.hpp"
 #include "cli/parallel.hpp"
+#include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/cost.hpp"
@@ -220,6 +221,7 @@ std::string describe(const options& o) {
 }
 
 void simulate_all(const options& o) {
+    const files::output_file picture(o.svg);
     const std::vector<const algorithm*> chosen = choose(o.what);
     setting s;
     s.common = o.problem.make(chosen.front()->what);
@@ -242,7 +244,7 @@ void simulate_all(const options& o) {
     std::ranges::stable_sort(rows, {}, [](const row& r) { return std::pair(r.skipped.has_value(), r.run); });
 
     const std::string heading = describe(o);
-    if (!o.svg.empty()) write_out(as_svg(s, rows, heading), o.svg);
+    if (!o.svg.empty()) picture.write(as_svg(s, rows, heading));
     write_out(
         o.json ? as_json(rows)
                : as_text(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));

@@ -1,5 +1,6 @@
 #include "observe/mapped_file.hpp"
 
+#include "files/output_file.hpp"
 #include "rubato/core.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace rubato::observe {
@@ -29,9 +29,12 @@ constexpr std::size_t longest_step = std::size_t{4} << 20;
 
 mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
     const auto fail = [this](int why) {
+        std::error_code none;
+        std::filesystem::remove(path_.parent_path(), none);  // if no other rank's file is in it
         throw error(fmt::format("cannot write '{}'", path_.string()), std::strerror(why),
                     "name a file in a place with room that can be written to");
     };
+    // Rank 0 has found the folder of the output on its host; other hosts may lack it.
     std::error_code failed;
     std::filesystem::create_directories(path_.parent_path(), failed);
     if (failed) fail(failed.value());
@@ -54,8 +57,7 @@ mapped_file::~mapped_file() {
 
 int mapped_file::extend(std::size_t bytes) {
     if (bytes > most_bytes) return EFBIG;
-    rlimit most{};  // beyond which the kernel does not refuse, but ends the program
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) return EFBIG;
+    if (!files::allowed_size(bytes)) return EFBIG;
     int why = EINTR;
     while (why == EINTR) why = posix_fallocate(file_, static_cast<off_t>(size_), static_cast<off_t>(bytes - size_));
     if (why != 0) return why;

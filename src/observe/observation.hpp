@@ -75,7 +75,6 @@ struct observation {
     std::int32_t ranks = 0;
     std::vector<std::string> hosts{};  ///< of each rank; empty where nothing is known
     std::string mode{};                ///< of the drop-in
-    bool whole = true;                 ///< false: read from a file that is cut short
     bool ended = true;                 ///< false: made of the parts that a program left which did not end well
     std::int32_t parts = 0;            ///< ranks of which something is known
     std::string model{};               ///< of the network, if the program noted one

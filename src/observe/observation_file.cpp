@@ -1,3 +1,5 @@
+#include "files/json_lines.hpp"
+#include "files/output_file.hpp"
 #include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
 #include "results/json_time.hpp"
@@ -5,8 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 
 namespace rubato::observe {
@@ -15,8 +15,12 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr const char* not_ours = "it is not a file that an observed program has written";
-constexpr const char* way_out = "observe the program again";
+constexpr files::json_lines our_lines{
+    .head = "observation",
+    .not_ours = "it is not a file that an observed program has written",
+    .way_out = "observe the program again",
+    .instead = "give a file of an observed program",
+};
 
 }  // namespace
 
@@ -77,9 +81,8 @@ bool consistent(const observation& o, const row& r) {
            });
 }
 
-void take(observation& o, const json& fields) {
-    const auto kind = fields.at("kind").get<std::string>();
-    if (kind == "observation") fields.get_to(o);
+void take(observation& o, std::string_view kind, const json& fields) {
+    if (kind == our_lines.head) fields.get_to(o);
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
     if (kind == "decision") o.decisions.push_back(fields.at("what").get<decision>());
@@ -126,69 +129,43 @@ observation from_parts(const fs::path& file) {
     parts.reserve(found.size());
     for (auto& [when, p] : found) parts.push_back(std::move(p));
     if (parts.empty())
-        throw error(fmt::format("'{}' holds nothing that can be read", parts_folder(file).string()), not_ours, way_out);
+        throw error(fmt::format("'{}' holds nothing that can be read", parts_folder(file).string()), our_lines.not_ours,
+                    our_lines.way_out);
     observation o = summarise(parts);
     o.ended = false;
     return o;
 }
 
 observation from_file(const fs::path& file) {
-    std::ifstream in(file);
-    if (!in)
-        throw error(fmt::format("cannot read '{}'", file.string()), std::strerror(errno),
-                    "give a file of an observed program");
     observation o;
-    std::string line;
     std::size_t announced = 0;
     std::size_t taken = 0;
-    for (std::size_t number = 1; std::getline(in, line); ++number) {
-        const bool cut = in.eof();  // no newline: whoever copied it was ended
-        try {
-            const json fields = json::parse(line);
-            if (number == 1) announced = fields.value("lines", std::size_t{0});
-            take(o, fields);
-            ++taken;
-        } catch (const std::exception&) {
-            if (!cut) throw error(fmt::format("{}:{} cannot be understood", file.string(), number), not_ours, way_out);
-        }
-    }
-    o.whole = taken >= announced;
-    if (o.ranks == 0) throw error(fmt::format("'{}' holds no observation", file.string()), not_ours, way_out);
+    our_lines.read(file.string(), [&](std::string_view kind, const json& fields) {
+        if (++taken == 1) announced = fields.at("lines").get<std::size_t>();
+        take(o, kind, fields);
+    });
+    if (taken != announced)
+        throw error(fmt::format("'{}' is cut short", file.string()),
+                    fmt::format("it has {} lines of {}", taken, announced),
+                    "copy it again, or observe the program again");
+    if (o.ranks == 0)
+        throw error(fmt::format("'{}' holds no observation", file.string()), our_lines.not_ours, our_lines.way_out);
     return o;
 }
 
 }  // namespace
 
 void write(const observation& o, const fs::path& file) {
-    const fs::path next = file.string() + ".new";
-    const auto fail = [&] {
-        const int why = errno;
-        std::error_code none;
-        fs::remove(next, none);
-        throw error(fmt::format("cannot write '{}'", file.string()), std::strerror(why),
-                    "name a file in a place with room that can be written to");
-    };
-    std::ofstream out(next, std::ios::trunc);
-    const auto line = [&out](std::string_view kind, const json& fields) {
-        // The kind comes first: whoever reads knows by the beginning what it is.
-        const std::string text = fields.dump(-1, ' ', false, json::error_handler_t::replace);
-        out << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(text).substr(1)) << '\n';
-    };
+    const files::output_file out(file.string());
+    files::json_line_writer lines(our_lines.head);
     json head = o;
     head["lines"] = 1 + o.communicators.size() + o.sites.size() + o.rows.size() + o.decisions.size();
-    line("observation", head);
-    for (const communicator& c : o.communicators) line("communicator", c);
-    for (const site& s : o.sites) line("site", s);
-    for (const row& r : o.rows) line("row", r);
-    for (const decision& d : o.decisions) line("decision", {{"what", d}});
-    out.close();
-    if (!out) fail();
-    std::error_code failed;
-    fs::rename(next, file, failed);
-    if (failed) {
-        errno = failed.value();
-        fail();
-    }
+    std::string text = lines.line(our_lines.head, head);
+    for (const communicator& c : o.communicators) text += lines.line("communicator", c);
+    for (const site& s : o.sites) text += lines.line("site", s);
+    for (const row& r : o.rows) text += lines.line("row", r);
+    for (const decision& d : o.decisions) text += lines.line("decision", {{"what", d}});
+    out.write(text);
 }
 
 bool is_observation(const fs::path& file) {

@@ -1,5 +1,6 @@
 #include "preload/settings.hpp"
 
+#include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 
@@ -109,7 +110,7 @@ settings parse_settings(const variables& said) {
         if (name == "RUBATO_MODE") {
             parse_mode(name, text, how);
         } else if (name == "RUBATO_OUTPUT") {
-            if (text.empty() || text.ends_with('/'))
+            if (text.empty() || text.ends_with('/') || text == "-")
                 refuse(name, text, "a file needs a name", "give one, or nothing at all");
             how.output = text;
         } else if (name == "RUBATO_MARGIN") {
@@ -132,8 +133,14 @@ settings parse_settings(const variables& said) {
 }
 
 void check_output(const std::string& file) {
+    if (!files::find_destination(file).plain)
+        refuse("RUBATO_OUTPUT", file, "it is a device or a pipe, and the report reads a file", "name a file");
+    (void)files::output_file(file);
     std::error_code none;
-    if (std::filesystem::is_directory(file, none)) refuse("RUBATO_OUTPUT", file, "it is a folder", "name a file in it");
+    const std::filesystem::path parts = file + ".parts";
+    if (std::filesystem::exists(parts, none) && !std::filesystem::is_directory(parts, none))
+        refuse("RUBATO_OUTPUT", file, fmt::format("'{}' is no folder", parts.string()),
+               "remove it, or name another file");
 }
 
 }  // namespace rubato::preload

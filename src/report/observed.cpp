@@ -128,7 +128,6 @@ std::string summary(const observed& o) {
         fmt::format("{}: {} rank{} on {} host{}{}{}", from.program, from.ranks, from.ranks == 1 ? "" : "s",
                     hosts.size(), hosts.size() == 1 ? "" : "s", from.library.empty() ? "" : ", ", from.library);
     if (!from.mode.empty()) out += fmt::format("; mode {}", from.mode);
-    if (!from.whole) out += "\nThe file is cut short: what is behind the cut is missing.";
     if (!from.ended)
         out += fmt::format("\nThe program did not end, or is still running; parts of {} of {} rank{} were found.",
                            from.parts, from.ranks, from.ranks == 1 ? "" : "s");
@@ -158,7 +157,6 @@ json as_json(const observed& o) {
              {"ranks", o.from.ranks},
              {"hosts", o.from.hosts},
              {"mode", o.from.mode},
-             {"whole", o.from.whole},
              {"ended", o.from.ended},
              {"parts", o.from.parts},
              {"model", o.model.empty() ? json() : json(o.model)},

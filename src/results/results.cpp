@@ -1,12 +1,13 @@
 #include "results/results.hpp"
 
+#include "files/json_lines.hpp"
 #include "results/json_time.hpp"
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <set>
 #include <tuple>
@@ -37,14 +38,21 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* not_ours = "it is not a file that 'rubato bench' or 'rubato exec' has written";
+/// A run that was ended may have left half a line.
+constexpr files::json_lines our_lines{
+    .head = "run",
+    .not_ours = "it is not a file that 'rubato bench' or 'rubato exec' has written",
+    .way_out = "measure again with 'rubato bench --output FILE'",
+    .may_be_cut = true,
+    .instead = "give a file of 'rubato bench', or of a program that called MPI_Init under 'rubato exec'",
+};
 
 void mark_done(run& r, std::int32_t number) {
     for (measured_case& c : r.cases)
         if (c.number == number) c.done = true;
 }
 
-void take(run& r, const std::string& kind, const json& fields) {
+void take(run& r, std::string_view kind, const json& fields) {
     if (kind == "case") r.cases.push_back(fields.get<measured_case>());
     if (kind == "contestant") r.contestants.push_back(fields.get<contestant>());
     if (kind == "sample") {
@@ -59,31 +67,11 @@ void take(run& r, const std::string& kind, const json& fields) {
 }
 
 void read_file(const std::string& file, std::vector<run>& runs) {
-    std::ifstream in(file);
-    if (!in)
-        throw error(fmt::format("cannot read '{}'", file), std::strerror(errno),
-                    "give a file of 'rubato bench', or of a program that called MPI_Init under 'rubato exec'");
-    const std::size_t before = runs.size();
-    std::string line;
-    for (std::size_t number = 1; std::getline(in, line); ++number) {
-        const bool cut = in.eof();  // no newline: the run was ended while it was written
-        try {
-            const json fields = json::parse(line);
-            const auto kind = fields.at("kind").get<std::string>();
-            if (kind == "run") {
-                runs.push_back({fields.get<conditions>()});
-                runs.back().file = file;
-            } else if (runs.size() == before) {
-                throw error(fmt::format("{}:{}: a '{}' without a run", file, number, kind), not_ours, "measure again");
-            } else {
-                take(runs.back(), kind, fields);
-            }
-        } catch (const json::exception&) {
-            if (!cut) throw error(fmt::format("{}:{} cannot be understood", file, number), not_ours, "measure again");
-        }
-    }
-    if (runs.size() == before)
-        throw error(fmt::format("'{}' holds no run", file), not_ours, "measure with 'rubato bench --output FILE'");
+    our_lines.read(file, [&](std::string_view kind, const json& fields) {
+        if (kind != our_lines.head) return take(runs.back(), kind, fields);
+        runs.push_back({fields.get<conditions>()});
+        runs.back().file = file;
+    });
 }
 
 /// A run that was ended may have left half a line, which nobody reads; a new one must not be joined to it.
@@ -140,11 +128,6 @@ recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
         std::filesystem::file_size(path, none) > 0)
         throw error(fmt::format("'{}' exists", file_), "measurements are not overwritten",
                     "give another name, or --resume to go on with it");
-    if (how == existing::append) drop_cut_line(path);
-    out_.open(file_, std::ios::app);
-    if (!out_)
-        throw error(fmt::format("cannot write '{}'", file_), std::strerror(errno),
-                    "give a path that can be written to");
     constexpr std::uintmax_t enough = std::uintmax_t{64} << 20;
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     const std::filesystem::space_info room = std::filesystem::space(folder, none);
@@ -152,14 +135,14 @@ recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
         throw error(fmt::format("no room for '{}'", file_),
                     fmt::format("its disk has {} left", format_bytes(static_cast<std::int64_t>(room.available))),
                     fmt::format("make room for {}, or write elsewhere", format_bytes(enough)));
+    if (how == existing::append) drop_cut_line(path);
+    out_.emplace(file_);
 }
 
 void recorder::line(const char* kind, const json& fields) {
-    if (file_.empty()) return;
-    // The kind comes first, for people.
-    out_ << fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(fields.dump()).substr(1)) << '\n' << std::flush;
-    if (!out_)
-        throw error(fmt::format("cannot write to '{}' any more", file_), std::strerror(errno),
+    if (!out_) return;
+    if (const int why = out_->append(lines_.line(kind, fields)); why != 0)
+        throw error(fmt::format("cannot write to '{}' any more", file_), std::strerror(why),
                     "what is in it can be read; make room, then go on with --resume");
 }
 

@@ -10,14 +10,16 @@
 //   clock       the clock was synchronised again, and is so exact
 //
 // Times are whole nanoseconds. Lines are written as soon as they are known, so a file of an interrupted run is whole; a
-// last line that is cut is left out.
+// last line that is cut is left out. Each line has a checksum, see json_lines.hpp.
 #pragma once
 
+#include "files/json_lines.hpp"
+#include "files/output_file.hpp"
 #include "simulate/bound.hpp"
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -163,7 +165,8 @@ private:
     void line(const char* kind, const nlohmann::json& fields);
 
     std::string file_;
-    std::ofstream out_{};
+    std::optional<files::appended_file> out_{};
+    files::json_line_writer lines_{"run"};
     run run_{};
 };
 

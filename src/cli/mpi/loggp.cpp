@@ -1,13 +1,12 @@
 // rubato loggp: the parameters of the network between two ranks, as a model that simulations read.
 #include "cli/command.hpp"
 #include "cli/mpi/loggp_report.hpp"
+#include "files/output_file.hpp"
+#include "mpi/datatype.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <thread>
 
 namespace rubato::cli {
@@ -41,21 +40,11 @@ mpi::measure_settings settings_of(const options& o, int ranks) {
     return s;
 }
 
-/// Before minutes are spent on what could not be written then. What is there stays as it is.
-void check_writable(const std::string& file) {
-    const bool there = std::filesystem::exists(file);
-    std::FILE* out = std::fopen(file.c_str(), "a");
-    if (out == nullptr)
-        throw error(fmt::format("cannot write '{}'", file), std::strerror(errno), "write to another place");
-    std::fclose(out);
-    if (!there) std::filesystem::remove(file);
-}
-
-/// Only rank 0 writes, so only it looks.
+/// Before minutes are spent on what could not be written then. Only rank 0 writes, so only it looks.
 void check_everywhere(const options& o, int me) {
     std::string problem;
     try {
-        if (me == 0 && !o.file.empty()) check_writable(o.file);
+        if (me == 0) files::output_file{o.file};
     } catch (const error& e) {
         problem = e.what();
     }
@@ -95,7 +84,7 @@ void measure(const options& o, const mpi::measure_settings& how, int me, int ran
         for (std::string& t : texts) t = receive_text(how.client);
     }
     if (me != 0) return;
-    if (!o.file.empty()) write_out(texts[1], o.file);
+    files::output_file(o.file).write(texts[1]);
     if (!o.json)
         texts[0] +=
             o.file.empty() ? "\n" + texts[1] : fmt::format("written to {}: use --model file:{}\n", o.file, o.file);

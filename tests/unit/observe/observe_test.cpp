@@ -349,7 +349,24 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     EXPECT_EQ(text, slurp(file("y")));
     EXPECT_EQ(again.decisions, std::vector{full_decision()});
 
-    // A damaged file is read or refused; nothing else happens.
+    // A file that is cut anywhere but before its last newline is refused, and one of which a byte was changed.
+    const auto refused = [this](const std::string& spoilt) {
+        std::ofstream(file("z"), std::ios::trunc) << spoilt;
+        try {
+            (void)read(file("z"));
+        } catch (const error&) {
+            return true;
+        }
+        return false;
+    };
+    for (std::size_t n = 0; n + 1 < text.size(); n += n < 1500 ? 1 : 97) {
+        EXPECT_TRUE(refused(text.substr(0, n))) << "cut after " << n;
+        std::string spoilt = text;
+        spoilt[n] = static_cast<char>(spoilt[n] ^ 1);
+        EXPECT_TRUE(refused(spoilt)) << "another byte " << n;
+    }
+
+    // Whatever is in a file, it is read or refused.
     std::mt19937 random(1);
     for (int i = 0; i < 150; ++i) {
         std::string spoilt = text.substr(0, 2000);

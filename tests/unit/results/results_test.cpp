@@ -89,6 +89,55 @@ TEST_F(results_file, leaves_out_a_line_that_was_cut) {
     EXPECT_NE(problem_of_reading().find(":2 cannot be understood"), std::string::npos) << problem_of_reading();
 }
 
+/// Whichever byte is changed, and whichever line is missing. What a cut leaves is read up to the cut.
+TEST_F(results_file, that_was_changed_is_refused) {
+    using namespace std::chrono_literals;
+    {
+        recorder w(name_);
+        w.add(conditions{});
+        for (int i = 0; i < 3; ++i) w.add(sample{1, "native", i, stage::measure, false, {1ns, 20ns}, {300ns, 4000ns}});
+    }
+    std::ifstream in(name_);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const auto change = [this](const std::string& to) { std::ofstream(name_, std::ios::trunc) << to; };
+    for (std::size_t n = 0; n + 1 < text.size(); ++n) {
+        std::string spoilt = text;
+        spoilt[n] = static_cast<char>(spoilt[n] ^ 1);
+        change(spoilt);
+        EXPECT_NE(problem_of_reading(), "none") << "another byte " << n << ": " << spoilt;
+    }
+    const std::size_t second = text.find('\n') + 1;
+    const std::size_t third = text.find('\n', second) + 1;
+    change(text.substr(0, second) + text.substr(third));
+    EXPECT_NE(problem_of_reading().find(":2 is not as it was written"), std::string::npos) << problem_of_reading();
+    change(text.substr(0, third) + text.substr(second));
+    EXPECT_NE(problem_of_reading().find(":3 is not as it was written"), std::string::npos) << problem_of_reading();
+    for (std::size_t n = second; n < text.size(); ++n) {
+        change(text.substr(0, n));
+        const auto whole = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(n), '\n');
+        const auto read = static_cast<std::ptrdiff_t>(read_back().at(0).samples.size());
+        EXPECT_TRUE(read == whole - 1 || (text[n] == '\n' && read == whole)) << n;
+    }
+}
+
+TEST_F(results_file, of_several_runs_can_be_joined) {
+    {
+        recorder w(name_);
+        w.add(conditions{});
+        w.add(sample{1, "native"});
+    }
+    std::ifstream in(name_);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    append(text);
+    EXPECT_EQ(read_back().size(), 2U);
+    append(R"({"kind":"run","started":"by a version without checksums"})"
+           "\n"
+           R"({"kind":"sample","name":"native"})"
+           "\n");
+    EXPECT_EQ(read_back().size(), 3U);
+    EXPECT_EQ(read_back()[2].samples.size(), 1U);
+}
+
 TEST_F(results_file, goes_on_after_a_line_that_was_cut) {
     recorder(name_, recorder::existing::refuse).add(conditions{});
     append(R"({"kind":"sample","name":"na)");
