@@ -159,7 +159,7 @@ constexpr std::array patterns{
 };
 
 std::vector<numbered_line> trace_lines(const std::string& file, std::int32_t ranks) {
-    std::vector<numbered_line> lines = read_lines(file, "trace");
+    std::vector<numbered_line> lines = lines_of(read_text(file, "trace"), file, "trace");
     const std::size_t wanted = ranks == 0 ? split_fields(lines.front().text).size() : static_cast<std::size_t>(ranks);
     for (const numbered_line& line : lines) {
         const std::size_t columns = split_fields(line.text).size();

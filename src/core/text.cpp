@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
@@ -60,19 +61,27 @@ std::string_view parameters::get(std::string_view name) const {
                 fmt::format("add {}=...", name));
 }
 
-std::vector<numbered_line> read_lines(const std::string& file, std::string_view what) {
+std::string read_text(const std::string& file, std::string_view what) {
     errno = 0;
-    std::ifstream in(file);
-    std::vector<numbered_line> lines;
-    std::string line;
-    for (std::size_t number = 1; std::getline(in, line); ++number) {
-        const std::size_t first = line.find_first_not_of(blanks);
-        if (first == std::string::npos || line[first] == '#') continue;
-        lines.push_back({number, line.substr(first, line.find_last_not_of(blanks) + 1 - first)});
-    }
+    std::ifstream in(file, std::ios::binary);
+    std::string text;
+    for (std::array<char, 4096> piece{}; in.read(piece.data(), piece.size()) || in.gcount() > 0;)
+        text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
     if (!in.eof())
         throw error(fmt::format("cannot read {} '{}'", what, file), std::generic_category().message(errno),
                     "check the name of the file");
+    return text;
+}
+
+std::vector<numbered_line> lines_of(std::string_view text, const std::string& file, std::string_view what) {
+    std::vector<numbered_line> lines;
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        const std::size_t first = line.find_first_not_of(blanks);
+        if (first == std::string_view::npos || line[first] == '#') continue;
+        lines.push_back({number, std::string(line.substr(first, line.find_last_not_of(blanks) + 1 - first))});
+    }
     if (lines.empty())
         throw error(fmt::format("{} '{}' is empty", what, file), "blank lines and lines with # do not count",
                     "add a line");

@@ -43,9 +43,11 @@ struct numbered_line {
     std::string text;
 };
 
-/// The lines of a file that are neither blank nor begin with #, without the blanks around them. `what` names the file
-/// in errors. Throws if it cannot be read or has no such line.
-std::vector<numbered_line> read_lines(const std::string& file, std::string_view what);
+/// All of a file. `what` names it in errors. Throws if it cannot be read.
+std::string read_text(const std::string& file, std::string_view what);
+/// The lines of a file's text that are neither blank nor begin with #, without the blanks around them. Throws if there
+/// is none.
+std::vector<numbered_line> lines_of(std::string_view text, const std::string& file, std::string_view what);
 
 /// Cuts at commas or white space. Nothing between two commas is an empty field.
 std::vector<std::string_view> split_fields(std::string_view line);

@@ -2,6 +2,7 @@
 
 #include "core/portable.hpp"
 #include "core/text.hpp"
+#include "simulate/model_file.hpp"
 
 #include <fmt/format.h>
 
@@ -110,8 +111,13 @@ std::string format_network(const loggp5& m) { return fmt::format("loggp5:L={}ns,
 
 /// The first model of the file, or the first of that kind. All its lines are read, so that a mistake shows at once.
 model read_model(const std::string& file, const kind* wanted) {
+    const std::string text = read_text(file, "model");
+    if (!intact_model(text))
+        throw error(fmt::format("model '{}' is not as it was measured", file),
+                    "its last line, a checksum, is missing or does not fit: the file was cut or changed",
+                    "measure it again; to keep your changes, remove its first and its last line");
     std::optional<model> found;
-    for (const numbered_line& line : read_lines(file, "model")) {
+    for (const numbered_line& line : lines_of(text, file, "model")) {
         try {
             const model m = parse_line(line.text);
             const bool fits = wanted == nullptr || network_text(m).starts_with(fmt::format("{}:", wanted->name));

@@ -3,6 +3,7 @@
 #include "network/mpi/measured_link.hpp"
 
 #include "cli/command.hpp"
+#include "simulate/model_file.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -159,11 +160,11 @@ std::string loggp_report::json() const {
 std::string loggp_report::model_file() const {
     const std::string when = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
     std::string text = fmt::format(
-        "# Measured by rubato " RUBATO_VERSION
+        "{}" RUBATO_VERSION
         " loggp on {}\n"
         "# between rank {} on {} and rank {} on {}; {}\n"
         "# by round trips of blocking messages up to {} (Hoefler 2008, II.2.4), in {}; latency {}\n# {}\n# {}\n",
-        when, how_.client, measured_.client_host, how_.server, measured_.server_host, library_,
+        measured_model_begin, when, how_.client, measured_.client_host, how_.server, measured_.server_host, library_,
         format_bytes(how_.max_bytes), format_time(how_.budget), time_text(fit_.latency.value), goodput(), free_text());
     for (const protocol_range& r : fit_.ranges) {
         const std::vector<std::string> row = range_row(r);
@@ -176,7 +177,7 @@ std::string loggp_report::model_file() const {
                         loggp_line_);
     text +=
         fmt::format("# the linear model, alpha + s beta of 4 KiB to 64 KiB (file:NAME,hockney):\n{}\n", hockney_line_);
-    return text;
+    return text + end_of_measured_model(text);
 }
 
 }  // namespace rubato::cli

@@ -1,7 +1,7 @@
 // Files that are written as a whole, or line by line: nothing else is replaced, and nothing is left half-written.
 #include "files/output_file.hpp"
 
-#include "error_text.hpp"
+#include "support/error_text.hpp"
 #include "rubato/core.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "rubato/model.hpp"
 
+#include "simulate/model_file.hpp"
 #include "support/error_text.hpp"
 #include "support/temporary_file.hpp"
 
@@ -96,6 +97,30 @@ TEST(model, file_of_several) {
     EXPECT_EQ(parse_model("file:" + file.path()), parse_model("loggp:L=1us,o=1us,g=1us,G=1ns"));
     EXPECT_EQ(parse_model("file:" + file.path() + ",loggp"), parse_model("file:" + file.path()));
     EXPECT_EQ(parse_model("file:" + file.path() + ",hockney"), parse_model("curie"));
+}
+
+/// Wherever a measured file is cut, and whichever byte of it is changed. Without its first and last line it is as if
+/// written by hand.
+TEST(model, a_measured_file_that_was_cut_or_changed_is_refused) {
+    const std::string inside = "# between rank 0 and rank 1\nhockney:alpha=213us,beta=0.25ns,gamma=3ns\n";
+    std::string text = fmt::format("{}0.1.0 loggp\n{}", measured_model_begin, inside);
+    text += end_of_measured_model(text);
+    const temporary_file whole(text);
+    EXPECT_EQ(parse_model("file:" + whole.path()), parse_model("hockney:alpha=213us,beta=0.25ns,gamma=3ns"));
+    const auto refused = [](const std::string& spoilt) {
+        const temporary_file file(spoilt);
+        const std::string why = refusal("file:" + file.path());
+        return why.find("is not as it was measured") != std::string::npos || why.find("is empty") != std::string::npos;
+    };
+    for (std::size_t n = 0; n < text.size(); ++n) {
+        EXPECT_TRUE(refused(text.substr(0, n))) << "cut after " << n << " bytes";
+        std::string spoilt = text;
+        spoilt[n] = static_cast<char>(spoilt[n] ^ 1);
+        EXPECT_TRUE(refused(spoilt)) << "another byte " << n;
+    }
+    EXPECT_TRUE(refused(text.substr(text.find('\n') + 1))) << "without its first line";
+    const temporary_file by_hand(inside);
+    EXPECT_EQ(parse_model("file:" + by_hand.path()), parse_model("file:" + whole.path()));
 }
 
 TEST(model, file_errors) {
