@@ -1,5 +1,6 @@
 #include "bench/campaign.hpp"
 
+#include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
 #include "statistics/statistics.hpp"
 
@@ -40,7 +41,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
     skip.reserve(all.size());
     for (const planned_case& p : all)
         skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
-    MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD);
+    mpi::check(MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
     std::vector<planned_case> left;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (skip[i] != 0) continue;
@@ -53,7 +54,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
 bool time_is_up(const campaign_settings& how, time_ns since) {
     if (how.seconds <= 0) return false;
     int up = std::chrono::duration<double>(own_time() - since).count() > how.seconds ? 1 : 0;
-    MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    mpi::check(MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
     return up != 0;
 }
 
@@ -79,8 +80,8 @@ common_error wrong_result(const contestant& c, const std::string& wrong) {
 campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
                    std::vector<results::measured_case> done)
     : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {
-    MPI_Comm_rank(MPI_COMM_WORLD, &me_);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me_), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), "MPI_Comm_size");
 }
 
 void campaign::run(const std::function<void(const std::string&)>& say) {

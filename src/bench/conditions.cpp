@@ -1,5 +1,6 @@
 #include "bench/conditions.hpp"
 
+#include "mpi/datatype.hpp"
 #include "rubato/clock.hpp"
 
 #include <fmt/chrono.h>
@@ -59,7 +60,7 @@ std::map<std::string, std::string> settings_of_mpi() {
 std::string library_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
-    MPI_Get_library_version(text.data(), &length);
+    mpi::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
     const std::string_view all(text.data());
     return std::string(all.substr(0, all.find('\n')));
 }
@@ -69,9 +70,10 @@ std::vector<std::string> host_names() {
     std::array<char, length> mine{};
     gethostname(mine.data(), length - 1);
     int ranks = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     std::vector<char> all(static_cast<std::size_t>(ranks) * length);
-    MPI_Allgather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD);
+    mpi::check(MPI_Allgather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD),
+               "MPI_Allgather");
     std::vector<std::string> names;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) names.emplace_back(&all[r * length]);
     return names;

@@ -1,5 +1,6 @@
 #include "bench/control_variable.hpp"
 
+#include "mpi/datatype.hpp"
 #include "rubato/core.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@ class handle {
 public:
     explicit handle(const std::string& name) {
         int count = 0;
-        MPI_T_cvar_get_num(&count);
+        rubato::mpi::check(MPI_T_cvar_get_num(&count), "MPI_T_cvar_get_num");
         for (int i = 0; i < count && handle_ == MPI_T_CVAR_HANDLE_NULL; ++i) {
             char found[256];
             int length = sizeof found;
@@ -24,8 +25,8 @@ public:
             int n = 0;
             if (MPI_T_cvar_get_info(i, found, &length, &verbosity, &type, &values_, nullptr, &describe, &bind,
                                     &scope) == MPI_SUCCESS &&
-                name == found)
-                MPI_T_cvar_handle_alloc(i, nullptr, &handle_, &n);
+                name == found && MPI_T_cvar_handle_alloc(i, nullptr, &handle_, &n) != MPI_SUCCESS)
+                handle_ = MPI_T_CVAR_HANDLE_NULL;
         }
     }
     ~handle() {
@@ -94,7 +95,7 @@ MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::
     set_control_variable(name, algorithm);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), *segment);
     MPI_Comm forced = MPI_COMM_NULL;
-    MPI_Comm_dup(MPI_COMM_WORLD, &forced);
+    rubato::mpi::check(MPI_Comm_dup(MPI_COMM_WORLD, &forced), "MPI_Comm_dup");
     set_control_variable(name, 0);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), 0);
     return forced;

@@ -1,5 +1,6 @@
 #include "bench/experiment.hpp"
 
+#include "mpi/datatype.hpp"
 #include "schedule/promises.hpp"
 
 #include <fmt/format.h>
@@ -130,7 +131,7 @@ std::vector<std::byte> experiment::combined(int first, int last) const {
     std::vector<std::byte> result = values(first);
     for (int r = first + 1; r < last; ++r) {
         const std::vector<std::byte> other = values(r);
-        MPI_Reduce_local(other.data(), result.data(), period, type_.type, call_.op);
+        mpi::check(MPI_Reduce_local(other.data(), result.data(), period, type_.type, call_.op), "MPI_Reduce_local");
     }
     return result;
 }

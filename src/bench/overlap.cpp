@@ -1,5 +1,6 @@
 #include "bench/overlap.hpp"
 
+#include "mpi/datatype.hpp"
 #include "rubato/layout.hpp"
 #include "statistics/statistics.hpp"
 
@@ -63,10 +64,10 @@ overlap_campaign::overlap_campaign(campaign_settings how, std::vector<std::int32
       done_(std::move(done)),
       ours_(world, without_background()),
       random_(how_.seed) {
-    MPI_Comm_rank(world, &me_);
-    MPI_Comm_size(world, &ranks_);
+    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
     int level = 0;
-    MPI_Query_thread(&level);
+    mpi::check(MPI_Query_thread(&level), "MPI_Query_thread");
     threads_ = level == MPI_THREAD_MULTIPLE;
 }
 
@@ -221,10 +222,11 @@ overlap_campaign::spent overlap_campaign::run_beside(const request& r, const ent
 
 results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine) const {
     std::int64_t longest = mine.total.count();
-    MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, world);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
     std::array<std::int64_t, 4> sums{mine.initiation.count(), mine.testing.count(), mine.waiting.count(),
                                      mine.processor.count()};
-    MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, world);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, world),
+               "MPI_Allreduce");
     results::overlap o;
     o.name = e.who->known.name;
     switch (e.how) {

@@ -1,5 +1,6 @@
 #include "bench/timed_calls.hpp"
 
+#include "mpi/datatype.hpp"
 #include "network/mpi/measured_link.hpp"
 #include "statistics/statistics.hpp"
 
@@ -24,27 +25,28 @@ const MPI_Comm world = MPI_COMM_WORLD;
 
 std::string said_by_one(const std::string& mine, int me, int ranks) {
     int first = mine.empty() ? ranks : me;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world), "MPI_Allreduce");
     if (first == ranks) return {};
     auto length = static_cast<int>(mine.size());
-    MPI_Bcast(&length, 1, MPI_INT, first, world);
+    mpi::check(MPI_Bcast(&length, 1, MPI_INT, first, world), "MPI_Bcast");
     std::string text = mine;
     text.resize(static_cast<std::size_t>(length));
-    MPI_Bcast(text.data(), length, MPI_CHAR, first, world);
+    mpi::check(MPI_Bcast(text.data(), length, MPI_CHAR, first, world), "MPI_Bcast");
     return text;
 }
 
 timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
-    MPI_Comm_rank(world, &me_);
-    MPI_Comm_size(world, &ranks_);
+    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
     prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
 }
 
 link timed_calls::measure_link() {
     if (ranks_ < 2) return {};
     MPI_Comm pair = MPI_COMM_NULL;
-    MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair);
-    if (pair != MPI_COMM_NULL) MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL);
+    mpi::check(MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair), "MPI_Comm_split");
+    if (pair != MPI_COMM_NULL)
+        mpi::check(MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler");
     std::array<std::int64_t, 2> measured{};
     if (me_ == 0) {
         constexpr int times = 200;
@@ -61,16 +63,16 @@ link timed_calls::measure_link() {
         measured[1] = std::min(mpi::time_large_message(pair, plain_.clock(), true, 2s),
                                mpi::time_large_message(pair, plain_.clock(), false, 2s))
                           .count();
-        MPI_Comm_free(&pair);
+        mpi::check(MPI_Comm_free(&pair), "MPI_Comm_free");
     }
-    MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world);
+    mpi::check(MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world), "MPI_Bcast");
     const auto bytes = static_cast<double>(mpi::large_message);
     return {time_ns(measured[0]), std::max(0.0, static_cast<double>(measured[1] - measured[0]) / bytes)};
 }
 
 time_ns timed_calls::clock_error() const {
     std::int64_t worst = plain_.clock().error_bound().count();
-    MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT64_T, MPI_MAX, world);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
     return time_ns(worst);
 }
 
@@ -81,11 +83,11 @@ void timed_calls::pass_time_until(time_ns t) const {
 
 /// When the call starts, on all ranks alike.
 time_ns timed_calls::start_time() const {
-    MPI_Barrier(world);
-    MPI_Barrier(world);
+    mpi::check(MPI_Barrier(world), "MPI_Barrier");
+    mpi::check(MPI_Barrier(world), "MPI_Barrier");
     if (how_.start == start_by::barrier) return now();
     std::int64_t agreed = (now() + start_after).count();
-    MPI_Bcast(&agreed, 1, MPI_INT64_T, 0, world);
+    mpi::check(MPI_Bcast(&agreed, 1, MPI_INT64_T, 0, world), "MPI_Bcast");
     return time_ns(agreed);
 }
 
@@ -97,7 +99,7 @@ time_ns timed_calls::start_together() const {
 
 bool timed_calls::punctual(time_ns late) const {
     std::int64_t latest = late.count();
-    MPI_Allreduce(MPI_IN_PLACE, &latest, 1, MPI_INT64_T, MPI_MAX, world);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &latest, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
     return how_.start != start_by::window || time_ns(latest) <= how_.tolerance;
 }
 
@@ -114,11 +116,13 @@ std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const
                                        (s.when.end - start).count()});
     auto size = static_cast<int>(numbers.size());
     std::vector<int> sizes(static_cast<std::size_t>(ranks_));
-    MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, world);
+    mpi::check(MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, world), "MPI_Gather");
     std::vector<int> places(sizes.size());
     std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
     std::vector<std::int64_t> all(me_ == 0 ? static_cast<std::size_t>(places.back() + sizes.back()) : 0);
-    MPI_Gatherv(numbers.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world);
+    mpi::check(
+        MPI_Gatherv(numbers.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world),
+        "MPI_Gatherv");
     std::vector<std::vector<results::timeline_step>> steps(me_ == 0 ? sizes.size() : 0);
     for (std::size_t r = 0; r < steps.size(); ++r)
         for (std::size_t i = 0; i < static_cast<std::size_t>(sizes[r]); i += width) {
@@ -176,7 +180,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const std::array<std::int64_t, told> mine{
         arrival.count(), exit.count(), static_cast<std::int64_t>(ours->begun_early() - begun_before), start.count()};
     std::vector<std::int64_t> all(told * arrivals.size());
-    MPI_Allgather(mine.data(), told, MPI_INT64_T, all.data(), told, MPI_INT64_T, world);
+    mpi::check(MPI_Allgather(mine.data(), told, MPI_INT64_T, all.data(), told, MPI_INT64_T, world), "MPI_Allgather");
     const std::int64_t zero = all[3];  // rank 0's start
     outcome result;
     result.seen.name = c.known.name;

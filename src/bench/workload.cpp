@@ -1,5 +1,6 @@
 #include "bench/workload.hpp"
 
+#include "mpi/datatype.hpp"
 #include "rubato/clock.hpp"
 
 #include <mpi.h>
@@ -23,11 +24,11 @@ std::int64_t units_for(time_ns t) {
     for (std::int64_t units = first;; units *= 2) {
         std::int64_t best = INT64_MAX;
         for (int i = 0; i < attempts; ++i) {
-            MPI_Barrier(MPI_COMM_WORLD);
+            mpi::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
             const time_ns begin = own_time();
             compute(units);
             std::int64_t longest = (own_time() - begin).count();
-            MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+            mpi::check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
             best = std::min(best, longest);
         }
         if (best < t.count() && units < last) continue;

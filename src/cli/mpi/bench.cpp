@@ -4,6 +4,7 @@
 #include "bench/overlap.hpp"
 #include "cli/command.hpp"
 #include "cli/report_text.hpp"
+#include "mpi/datatype.hpp"
 #include "report/output.hpp"
 #include "rubato/arrival.hpp"
 
@@ -223,13 +224,13 @@ void measure(const options& o, int me, int ranks, bool& begun) {
 
 int run(const options& o) {
     int level = 0;
-    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
-    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
+    mpi::check(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level), "MPI_T_init_thread");
+    mpi::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     int me = 0;
     int ranks = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     int status = 0;
     bool begun = false;
     try {
@@ -240,8 +241,8 @@ int run(const options& o) {
         status = 2;
         if (begun) MPI_Abort(MPI_COMM_WORLD, status);
     }
-    MPI_T_finalize();
-    MPI_Finalize();
+    mpi::check(MPI_T_finalize(), "MPI_T_finalize");
+    mpi::check(MPI_Finalize(), "MPI_Finalize");
     return status;
 }
 

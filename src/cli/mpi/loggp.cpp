@@ -49,25 +49,25 @@ void check_everywhere(const options& o, int me) {
         problem = e.what();
     }
     int wrong = problem.empty() ? 0 : 1;
-    MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    mpi::check(MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
     if (wrong != 0) throw error(problem);
 }
 
 void send_text(const std::string& text, int to) {
-    MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, 0, MPI_COMM_WORLD);
+    mpi::check(MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, 0, MPI_COMM_WORLD), "MPI_Send");
 }
 
 /// Asleep until it is sent, so that those who measure are not disturbed.
 std::string receive_text(int from) {
     MPI_Status status{};
     for (int there = 0; there == 0;) {
-        MPI_Iprobe(from, 0, MPI_COMM_WORLD, &there, &status);
+        mpi::check(MPI_Iprobe(from, 0, MPI_COMM_WORLD, &there, &status), "MPI_Iprobe");
         if (there == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     int length = 0;
-    MPI_Get_count(&status, MPI_CHAR, &length);
+    mpi::check(MPI_Get_count(&status, MPI_CHAR, &length), "MPI_Get_count");
     std::string text(static_cast<std::size_t>(length), ' ');
-    MPI_Recv(text.data(), length, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    mpi::check(MPI_Recv(text.data(), length, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Recv");
     return text;
 }
 
@@ -92,11 +92,11 @@ void measure(const options& o, const mpi::measure_settings& how, int me, int ran
 }
 
 int run(const options& o) {
-    MPI_Init(nullptr, nullptr);
+    mpi::check(MPI_Init(nullptr, nullptr), "MPI_Init");
     int me = 0;
     int ranks = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     bool together = true;  // what is found wrong is found by all
     int status = 0;
     try {
@@ -109,7 +109,7 @@ int run(const options& o) {
         status = 2;
         if (!together) MPI_Abort(MPI_COMM_WORLD, status);
     }
-    MPI_Finalize();
+    mpi::check(MPI_Finalize(), "MPI_Finalize");
     return status;
 }
 

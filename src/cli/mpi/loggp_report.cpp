@@ -1,8 +1,8 @@
 #include "cli/mpi/loggp_report.hpp"
 
-#include "network/mpi/measured_link.hpp"
-
 #include "cli/command.hpp"
+#include "mpi/datatype.hpp"
+#include "network/mpi/measured_link.hpp"
 #include "simulate/model_file.hpp"
 
 #include <fmt/chrono.h>
@@ -24,7 +24,7 @@ std::string speed_text(double bytes_per_second) { return fmt::format("{:.4g} MB/
 std::string library_name() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
-    MPI_Get_library_version(text.data(), &length);
+    mpi::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
     std::string name(text.data());
     name.resize(std::min(name.find_first_of(",\n"), name.size()));
     std::ranges::replace(name, '\t', ' ');

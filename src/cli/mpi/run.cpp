@@ -2,6 +2,7 @@
 #include "bench/contestants.hpp"
 #include "bench/experiment.hpp"
 #include "cli/command.hpp"
+#include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/model.hpp"
@@ -53,7 +54,7 @@ times measure(time_ns delay, Before before, F f) {
     f();
     const time_ns exit = clock::now() - zero;
     std::array<std::int64_t, 3> extremes{-arrival.count(), arrival.count(), exit.count()};
-    MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
     return {time_ns(extremes[2] + extremes[0]), time_ns(extremes[2] - extremes[1])};
 }
 
@@ -99,7 +100,7 @@ outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     const auto wrong = [&] {
         result.difference = e.wrong();
         std::int64_t first = result.difference.empty() ? ranks : me;
-        MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+        mpi::check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
         if (first < ranks) result.wrong_rank = first;
         return first < ranks;
     };
@@ -156,12 +157,14 @@ void print(const options& o, const outcome& r, int ranks) {
 /// What any rank finds wrong before it communicates, all of them find; only the first says it.
 int run(const options& o) {
     int level = 0;  // what begins early does so in the background, if MPI allows it
-    MPI_Init_thread(nullptr, nullptr, o.id.ends_with("+early") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    mpi::check(
+        MPI_Init_thread(nullptr, nullptr, o.id.ends_with("+early") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level),
+        "MPI_Init_thread");
+    mpi::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     int me = 0;
     int ranks = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     int status = 0;
     try {
         const outcome r = run_all(o, find_algorithm(o.id), me, ranks);
@@ -172,7 +175,7 @@ int run(const options& o) {
         if (me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
     }
-    MPI_Finalize();
+    mpi::check(MPI_Finalize(), "MPI_Finalize");
     return status;
 }
 

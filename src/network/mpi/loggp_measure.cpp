@@ -1,5 +1,6 @@
 #include "network/mpi/loggp_measure.hpp"
 
+#include "mpi/datatype.hpp"
 #include "network/mpi/link_sweep.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/mpi.hpp"
@@ -53,7 +54,7 @@ class fan_out {
 public:
     fan_out(MPI_Comm world, const measure_settings& how) : world_(world), client_(how.client) {
         int ranks = 0;
-        MPI_Comm_size(world, &ranks);
+        check(MPI_Comm_size(world, &ranks), "MPI_Comm_size");
         peers_.push_back(how.server);
         for (int r = 0; r < ranks && peers_.size() < most_in_fan; ++r)
             if (r != how.client && r != how.server) peers_.push_back(r);
@@ -75,8 +76,8 @@ public:
     }
     void serve() const {
         for (char word = again; word != last;) {
-            MPI_Recv(&word, 1, MPI_CHAR, client_, 0, world_, MPI_STATUS_IGNORE);
-            MPI_Send(&word, 1, MPI_CHAR, client_, 0, world_);
+            check(MPI_Recv(&word, 1, MPI_CHAR, client_, 0, world_, MPI_STATUS_IGNORE), "MPI_Recv");
+            check(MPI_Send(&word, 1, MPI_CHAR, client_, 0, world_), "MPI_Send");
         }
     }
 
@@ -88,9 +89,11 @@ private:
         std::vector<char> answers(n);
         requests_.resize(2 * n);
         const time_ns begin = own_time();
-        for (std::size_t i = 0; i < n; ++i) MPI_Irecv(&answers[i], 1, MPI_CHAR, peers_[i], 0, world_, &requests_[i]);
-        for (std::size_t i = 0; i < n; ++i) MPI_Isend(&word, 1, MPI_CHAR, peers_[i], 0, world_, &requests_[n + i]);
-        MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE);
+        for (std::size_t i = 0; i < n; ++i)
+            check(MPI_Irecv(&answers[i], 1, MPI_CHAR, peers_[i], 0, world_, &requests_[i]), "MPI_Irecv");
+        for (std::size_t i = 0; i < n; ++i)
+            check(MPI_Isend(&word, 1, MPI_CHAR, peers_[i], 0, world_, &requests_[n + i]), "MPI_Isend");
+        check(MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
         return static_cast<double>((own_time() - begin).count());
     }
 
@@ -108,8 +111,10 @@ std::array<std::string, 2> hosts(MPI_Comm pair) {
     std::array<std::array<char, MPI_MAX_PROCESSOR_NAME>, 2> names{};
     std::array<char, MPI_MAX_PROCESSOR_NAME> mine{};
     int length = 0;
-    MPI_Get_processor_name(mine.data(), &length);
-    MPI_Allgather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, pair);
+    check(MPI_Get_processor_name(mine.data(), &length), "MPI_Get_processor_name");
+    check(MPI_Allgather(mine.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
+                        pair),
+          "MPI_Allgather");
     return {names[0].data(), names[1].data()};
 }
 
@@ -117,11 +122,11 @@ std::array<std::string, 2> hosts(MPI_Comm pair) {
 
 std::optional<measured_network> measure_network(MPI_Comm world, const measure_settings& how) {
     int me = 0;
-    MPI_Comm_rank(world, &me);
+    check(MPI_Comm_rank(world, &me), "MPI_Comm_rank");
     const bool is_client = me == how.client;
     const bool takes_part = is_client || me == how.server;
     MPI_Comm pair = MPI_COMM_NULL;
-    MPI_Comm_split(world, takes_part ? 0 : MPI_UNDEFINED, is_client ? 0 : 1, &pair);
+    check(MPI_Comm_split(world, takes_part ? 0 : MPI_UNDEFINED, is_client ? 0 : 1, &pair), "MPI_Comm_split");
 
     // First what needs the others, so that they may sleep.
     measured_network result;
@@ -151,10 +156,10 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
         result.goodput_back =
             per_second(mpi::time_large_message(pair, common.clock(), false, how.budget / share_of_large));
         std::int64_t error = common.clock().error_bound().count();
-        MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair);
+        check(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair), "MPI_Allreduce");
         result.clock_error = time_ns(error);
     }
-    MPI_Comm_free(&pair);
+    check(MPI_Comm_free(&pair), "MPI_Comm_free");
     if (!is_client) return std::nullopt;
     return result;
 }
