@@ -55,9 +55,11 @@ struct overlap_campaign::request {
     std::function<void()> wait = [] {};
 };
 
-overlap_campaign::overlap_campaign(campaign_settings how, std::vector<std::int32_t> tests, timed_calls& calls,
-                                   results::recorder* write, std::vector<results::measured_case> done)
+overlap_campaign::overlap_campaign(campaign_settings how, const workload& work, std::vector<std::int32_t> tests,
+                                   timed_calls& calls, results::recorder* write,
+                                   std::vector<results::measured_case> done)
     : how_(std::move(how)),
+      work_(work),
       tests_(std::move(tests)),
       calls_(calls),
       write_(write),
@@ -113,7 +115,7 @@ std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contesta
     blocking.reserve(calls_to_calibrate);
     for (int i = 0; i < calls_to_calibrate; ++i)
         blocking.push_back(static_cast<double>(measure({&c, way::blocking}, data).total.count()));
-    const std::int64_t units = units_for(time_ns(static_cast<std::int64_t>(median(blocking))));
+    const std::int64_t units = work_.units_for(time_ns(static_cast<std::int64_t>(median(blocking))));
 
     std::vector<entry> all{{&c, way::blocking}, {&c, way::nonblocking}, {&c, way::computation, 0, units}};
     if (threads_) all.push_back({&c, way::thread, 0, units});
@@ -196,7 +198,7 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
 
 /// The computation is cut into equal pieces, with a test after each but the last. Who knows that it has ended tests no
 /// more.
-overlap_campaign::spent overlap_campaign::run_beside(const request& r, const entry& e) {
+overlap_campaign::spent overlap_campaign::run_beside(const request& r, const entry& e) const {
     spent s;
     const time_ns processor = processor_time();
     const time_ns begin = own_time();
@@ -205,7 +207,7 @@ overlap_campaign::spent overlap_campaign::run_beside(const request& r, const ent
     const auto pieces = static_cast<std::uint32_t>(e.tests) + 1;
     bool ended = false;
     for (std::uint32_t i = 0; i < pieces && e.units > 0; ++i) {
-        compute(part_offset(e.units, pieces, i + 1) - part_offset(e.units, pieces, i));
+        work_.run(part_offset(e.units, pieces, i + 1) - part_offset(e.units, pieces, i));
         if (ended || i + 1 == pieces) continue;
         const time_ns before = own_time();
         ended = r.test();

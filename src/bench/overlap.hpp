@@ -12,7 +12,7 @@ namespace rubato::bench {
 class overlap_campaign {
 public:
     /// As for campaign. `tests`: how often to test during the computation, each is tried.
-    overlap_campaign(campaign_settings how, std::vector<std::int32_t> tests, timed_calls& calls,
+    overlap_campaign(campaign_settings how, const workload& work, std::vector<std::int32_t> tests, timed_calls& calls,
                      results::recorder* write, std::vector<results::measured_case> done);
 
     /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
@@ -34,10 +34,11 @@ private:
     std::vector<results::overlap> repeat(const std::vector<entry>& all, experiment& data);
     results::overlap measure(const entry& e, experiment& data);
     std::optional<results::overlap> attempt(const entry& e, experiment& data);
-    static spent run_beside(const request& r, const entry& e);
+    spent run_beside(const request& r, const entry& e) const;
     results::overlap over_ranks(const entry& e, const spent& mine) const;
 
     campaign_settings how_;
+    workload work_;
     std::vector<std::int32_t> tests_;
     timed_calls& calls_;
     results::recorder* write_;

@@ -5,9 +5,17 @@
 
 #include <mpi.h>
 
+#include <time.h>
 #include <algorithm>
+#include <array>
 
 namespace rubato::bench {
+
+namespace {
+
+constexpr int attempts = 3;  // what disturbs one must not count
+constexpr std::int64_t first_units = 1024;
+constexpr std::int64_t most_units = std::int64_t{1} << 40;
 
 void compute(std::int64_t units) {
     constexpr int steps = 8;
@@ -17,21 +25,60 @@ void compute(std::int64_t units) {
     (void)kept;
 }
 
-std::int64_t units_for(time_ns t) {
-    constexpr std::int64_t first = 1024;
-    constexpr std::int64_t last = std::int64_t{1} << 40;
-    constexpr int attempts = 3;  // what disturbs one must not make the work too short
-    for (std::int64_t units = first;; units *= 2) {
-        std::int64_t best = INT64_MAX;
-        for (int i = 0; i < attempts; ++i) {
-            mpi::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
-            const time_ns begin = own_time();
-            compute(units);
-            std::int64_t longest = (own_time() - begin).count();
-            mpi::check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
-            best = std::min(best, longest);
-        }
-        if (best < t.count() && units < last) continue;
+time_ns processor_time() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+}
+
+struct spent {
+    std::int64_t longest = INT64_MAX;  ///< in nanoseconds, of all ranks
+    std::int64_t waiting = INT64_MAX;  ///< for a core, of the rank that waits longest
+};
+
+/// The best of some attempts of all ranks at once. Collective.
+spent compute_together(std::int64_t units) {
+    spent best;
+    for (int i = 0; i < attempts; ++i) {
+        mpi::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+        const time_ns begin = own_time();
+        const time_ns before = processor_time();
+        compute(units);
+        const time_ns used = processor_time() - before;
+        const time_ns took = own_time() - begin;
+        std::array<std::int64_t, 2> worst{took.count(), (took - used).count()};
+        mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+        best.longest = std::min(best.longest, worst[0]);
+        best.waiting = std::min(best.waiting, worst[1]);
+    }
+    return best;
+}
+
+}  // namespace
+
+workload::workload() {
+    // Longer than a scheduler lets one run while others wait.
+    constexpr std::int64_t long_enough = 50'000'000;
+    constexpr std::int64_t least_share = 5;  // a fifth of the time
+    for (std::int64_t units = first_units; units < most_units; units *= 2) {
+        const spent s = compute_together(units);
+        sleeps_ = s.waiting > s.longest / least_share;
+        if (s.longest > long_enough) return;
+    }
+}
+
+void workload::run(std::int64_t units) const {
+    if (sleeps_)
+        std::this_thread::sleep_for(time_ns(units));
+    else
+        compute(units);
+}
+
+std::int64_t workload::units_for(time_ns t) const {
+    if (sleeps_) return std::max<std::int64_t>(1, t.count());
+    for (std::int64_t units = first_units;; units *= 2) {
+        const std::int64_t best = compute_together(units).longest;
+        if (best < t.count() && units < most_units) continue;
         const double share = static_cast<double>(t.count()) / static_cast<double>(std::max<std::int64_t>(1, best));
         return std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(units) * share));
     }

@@ -1,4 +1,4 @@
-// Work for the processor alone, by which others can be measured.
+// Work beside which collectives are measured.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -11,10 +11,21 @@
 
 namespace rubato::bench {
 
-/// Arithmetic that touches no memory and calls nothing.
-void compute(std::int64_t units);
-/// So many units take all ranks of MPI_COMM_WORLD this long if they compute at the same time. Collective.
-std::int64_t units_for(time_ns t);
+/// Arithmetic that touches no memory and calls nothing; or sleep, where ranks share cores. There, ranks that compute
+/// would take the cores from ranks that are to arrive at the same time, and from MPI.
+class workload {
+public:
+    /// Finds out whether ranks share cores: if all of MPI_COMM_WORLD compute at once, some wait. Collective.
+    workload();
+
+    bool sleeps() const { return sleeps_; }
+    void run(std::int64_t units) const;
+    /// So many units take all ranks of MPI_COMM_WORLD this long if they work at the same time. Collective.
+    std::int64_t units_for(time_ns t) const;
+
+private:
+    bool sleeps_ = false;
+};
 
 /// Does one job at a time beside the thread that gives it, and sleeps otherwise.
 class second_thread {

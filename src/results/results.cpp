@@ -22,8 +22,8 @@ namespace rubato::results {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(stage, {{stage::measure, "measure"}, {stage::warmup, "warmup"}, {stage::screen, "screen"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(conditions, command, rubato, compiler, mpi, mpi_settings, system, cpu,
-                                                cores, hosts, started, seed, start, tolerance, delay, prediction, model,
-                                                link, clock_error)
+                                                cores, hosts, started, seed, start, tolerance, delay, prediction,
+                                                computation, model, link, clock_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collective, bytes, pattern, datatype, op, root,
                                                 asked)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(contestant, in_case, name, id, segments, round_time)
@@ -109,6 +109,7 @@ std::map<std::string, std::string> decisive(const conditions& c) {
         {"prediction", c.prediction},
         {"ranks per host", fmt::format("{:.3g}", static_cast<double>(c.hosts.size()) /
                                                      static_cast<double>(std::max<std::size_t>(1, hosts.size())))}};
+    if (!c.computation.empty()) all["computation"] = c.computation;
     constexpr std::string_view prefix = "OMPI_MCA_";
     for (const auto& [name, value] : c.mpi_settings)
         all[name.starts_with(prefix) ? name.substr(prefix.size()) : name] = value;

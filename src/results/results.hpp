@@ -42,8 +42,9 @@ struct conditions {
     time_ns tolerance{};  ///< with "window": a rank that comes later than planned by more spoils the sample
     std::string delay{};  ///< "sleep" or "spin"
     std::string prediction{};
-    std::string model{};  ///< as parse_model reads it; empty if none was given
-    rubato::link link{};  ///< as measured, between ranks 0 and 1
+    std::string computation{};  ///< beside which overlap was measured: "compute", "sleep"; else empty
+    std::string model{};        ///< as parse_model reads it; empty if none was given
+    rubato::link link{};        ///< as measured, between ranks 0 and 1
     time_ns clock_error{};
 
     std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }

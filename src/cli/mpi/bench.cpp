@@ -148,6 +148,7 @@ std::vector<results::measured_case> done_in(const std::string& file, bool overla
     here["ranks"] = std::to_string(now.ranks());
     for (const results::run& r : results::read(std::vector{file})) {
         auto there = results::decisive(r.how);
+        there.erase("computation");  // of this run it is known only when it has begun
         there["ranks"] = std::to_string(r.how.ranks());
         for (const auto& [name, value] : there) here.try_emplace(name, "unset");
         for (const auto& [name, value] : here)
@@ -209,13 +210,17 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     s.network = model_of(o, c.link);
     c.model = to_string(s.network);
     c.clock_error = calls.clock_error();
+    std::optional<workload> work;
+    if (o.overlap) c.computation = work.emplace().sleeps() ? "sleep" : "compute";
+    if (me == 0 && work && work->sleeps())
+        fmt::print(stderr, "rubato: ranks share cores: they sleep where they would compute\n");
     if (recorder) recorder->add(c);
     if (me == 0) keep_on_interrupt(o.output);
     progress_line shown(me == 0);
     const auto say = [&shown](const std::string& text) { shown.say(text); };
     results::recorder* const write = recorder ? &*recorder : nullptr;
     if (o.overlap)
-        overlap_campaign(std::move(s), tests, calls, write, std::move(done)).run(say);
+        overlap_campaign(std::move(s), *work, tests, calls, write, std::move(done)).run(say);
     else
         campaign(std::move(s), calls, write, std::move(done)).run(say);
     shown.clear();
@@ -304,7 +309,8 @@ void add_bench(CLI::App& command, int& status) {
         "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all that cut vectors. --overlap calls each "
         "contestant\n"
         "in a blocking way, so in a second thread, and without blocking, beside a computation as long as the blocking "
-        "call.\n\n"
+        "call.\n"
+        "Where ranks share cores, they sleep instead of computing.\n\n"
         "Examples:\n"
         "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --pattern "
         "single:rank=7,delay=5ms\n"
