@@ -9,6 +9,8 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <thread>
 
 namespace rubato {
@@ -20,11 +22,24 @@ enum class activity : std::uint8_t { nothing, listening, moving };
 /// nothing can come. Watchers must not throw. Not to be used from within a watcher.
 class RUBATO_API background {
 public:
+    /// When a process uses its thread. The owner of the thread decides; the thread itself does not look at it.
+    enum class use : std::uint8_t {
+        automatic,  ///< where MPI was started with MPI_THREAD_MULTIPLE
+        wanted,     ///< likewise; a line says where MPI was not
+        never,
+    };
     struct settings {
+        use when = use::automatic;
         time_ns interval = std::chrono::microseconds(100);  ///< between looks while something comes
         time_ns longest = std::chrono::milliseconds(1);     ///< while nothing does
         std::optional<int> core{};                          ///< where the thread stays
     };
+    /// The variables that read_setting knows.
+    static std::span<const std::string_view> variables();
+    /// Reads RUBATO_BACKGROUND, RUBATO_BACKGROUND_CORE or RUBATO_BACKGROUND_INTERVAL; false if it is none of them.
+    /// Throws if the value is wrong.
+    static bool read_setting(settings& into, std::string_view variable, std::string_view value);
+
     using watcher = std::function<activity()>;
     using ticket = std::list<watcher>::iterator;
 

@@ -137,9 +137,11 @@ struct settings {
     own_clock clock = own_time;                      ///< of this rank
 };
 
-/// The background thread of this process, started when a communicator first needs it. Its settings come from
-/// RUBATO_BACKGROUND_INTERVAL (100us), RUBATO_BACKGROUND_CORE (none); RUBATO_BACKGROUND=off switches it off.
+/// The background thread of this process, started when a communicator first needs it.
 RUBATO_API background& background_thread();
+/// Its settings. Unless this is called, they are read from the environment: RUBATO_BACKGROUND (auto, on or off),
+/// RUBATO_BACKGROUND_CORE and RUBATO_BACKGROUND_INTERVAL. Throws once the thread is in use.
+RUBATO_API void set_background(const background::settings& how);
 
 /// A call without its buffers and handles.
 struct outline {

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <algorithm>
+#include <array>
 #include <future>
 
 namespace rubato {
@@ -20,7 +21,50 @@ bool stay_on(int core) {
     return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
+constexpr std::array<std::string_view, 3> settings_read{"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE",
+                                                        "RUBATO_BACKGROUND_INTERVAL"};
+
+[[noreturn]] void refuse(std::string_view variable, std::string_view value, std::string_view reason,
+                         std::string_view way_out) {
+    throw error(fmt::format("{}={}", variable, value), reason, way_out);
+}
+
+background::use read_use(std::string_view variable, std::string_view value) {
+    if (value == "auto") return background::use::automatic;
+    if (value == "on") return background::use::wanted;
+    if (value == "off") return background::use::never;
+    refuse(variable, value, "it says whether a thread works for ranks that are late", "give auto, on or off");
+}
+
+time_ns read_interval(std::string_view variable, std::string_view value) {
+    time_ns interval{};
+    try {
+        interval = parse_time(value);
+    } catch (const error&) {
+        // As wrong as none.
+    }
+    if (interval <= time_ns{}) refuse(variable, value, "it is the time between two looks", "give a time such as 100us");
+    return interval;
+}
+
 }  // namespace
+
+std::span<const std::string_view> background::variables() { return settings_read; }
+
+bool background::read_setting(settings& into, std::string_view variable, std::string_view value) {
+    if (variable == settings_read[0]) {
+        into.when = read_use(variable, value);
+    } else if (variable == settings_read[1]) {
+        into.core.reset();
+        if (value != "none") into.core = static_cast<int>(parse_integer(value, variable, 0, 4095));
+    } else if (variable == settings_read[2]) {
+        into.interval = read_interval(variable, value);
+        into.longest = std::max(into.longest, into.interval);
+    } else {
+        return false;
+    }
+    return true;
+}
 
 background::~background() {
     {

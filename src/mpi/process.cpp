@@ -3,8 +3,6 @@
 #include "mpi/datatype.hpp"
 #include "rubato/mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -16,23 +14,28 @@ namespace {
 
 background::settings from_environment() {
     background::settings how;
-    if (const char* interval = std::getenv("RUBATO_BACKGROUND_INTERVAL")) {
-        how.interval = parse_time(interval);
-        if (how.interval <= time_ns{})
-            throw error(fmt::format("RUBATO_BACKGROUND_INTERVAL={}", interval), "looking takes a while",
-                        "give a time such as 100us");
-        how.longest = std::max(how.longest, how.interval);
-    }
-    if (const char* core = std::getenv("RUBATO_BACKGROUND_CORE"); core != nullptr && std::string_view(core) != "none")
-        how.core = static_cast<int>(parse_integer(core, "RUBATO_BACKGROUND_CORE", 0, 4095));
+    for (const std::string_view name : background::variables())
+        if (const char* value = std::getenv(name.data())) background::read_setting(how, name, value);
     return how;
 }
 
-bool switched_on() {
-    const char* text = std::getenv("RUBATO_BACKGROUND");
-    if (text == nullptr || std::string_view(text) == "on") return true;
-    if (std::string_view(text) == "off") return false;
-    throw error(fmt::format("RUBATO_BACKGROUND={}", text), "it is switched by on or off", "give one of these");
+/// Said by set_background; until then the environment's count.
+struct said_settings {
+    std::mutex mutex{};
+    std::optional<background::settings> said{};
+    bool used = false;  // the thread has them
+};
+said_settings& all_said() {
+    static auto& s = *new said_settings;
+    return s;
+}
+
+background::settings current_settings(bool for_thread = false) {
+    said_settings& all = all_said();
+    const std::lock_guard lock(all.mutex);
+    const background::settings how = all.said ? *all.said : from_environment();
+    all.used |= for_thread;
+    return how;
 }
 
 struct watchers {
@@ -47,7 +50,7 @@ watchers& all_watchers() {
 }
 
 /// MPI calls this at the beginning of MPI_Finalize, while everything still works.
-int stop_all(MPI_Comm, int, void*, void*) {
+int stop_all(MPI_Comm, int, void*, void*) noexcept {
     watchers& all = all_watchers();
     const std::lock_guard lock(all.mutex);
     for (const auto& [id, ticket] : all.tickets) background_thread().leave(ticket);
@@ -58,8 +61,17 @@ int stop_all(MPI_Comm, int, void*, void*) {
 }  // namespace
 
 background& background_thread() {
-    static auto& thread = *new background(from_environment());
+    static auto& thread = *new background(current_settings(true));
     return thread;
+}
+
+void set_background(const background::settings& how) {
+    said_settings& all = all_said();
+    const std::lock_guard lock(all.mutex);
+    if (all.used)
+        throw error("settings of the background thread", "the thread is already in use",
+                    "set them before the first communicator is made");
+    all.said = how;
 }
 
 bool is_finalized() {
@@ -89,8 +101,7 @@ errors_returned::~errors_returned() {
 
 std::string wrong_environment() {
     try {
-        (void)switched_on();
-        (void)from_environment();
+        (void)current_settings();
         return {};
     } catch (const error& e) {
         return e.what();
@@ -98,16 +109,17 @@ std::string wrong_environment() {
 }
 
 bool may_use_background(bool warns) {
-    if (!switched_on()) return false;
+    const background::use when = current_settings().when;
+    if (when == background::use::never) return false;
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
     if (level == MPI_THREAD_MULTIPLE) return true;
     static std::atomic<bool> warned = false;
-    if (warns && !warned.exchange(true))
-        fmt::print(
-            stderr,
+    if (warns && when == background::use::wanted && !warned.exchange(true))
+        std::fputs(
             "rubato: MPI was not started with MPI_THREAD_MULTIPLE, so nothing advances in the background, only in "
-            "calls (use MPI_Init_thread, or RUBATO_BACKGROUND=off to be told no more)\n");
+            "calls (use MPI_Init_thread, or RUBATO_BACKGROUND=auto to be told no more)\n",
+            stderr);
     return false;
 }
 
@@ -117,7 +129,7 @@ std::optional<watch_id> watch_until_finalize(background::watcher w) {
     try {
         t = background_thread().watch(std::move(w));
     } catch (const error& e) {
-        fmt::print(stderr, "rubato: {}; nothing advances in the background\n", e.what());
+        std::fprintf(stderr, "rubato: %s; nothing advances in the background\n", e.what());
         return std::nullopt;
     }
     const std::lock_guard lock(all.mutex);

@@ -25,11 +25,11 @@ private:
     MPI_Errhandler users_[2]{MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 };
 
-/// What is wrong with a variable of the background thread; empty if nothing is.
+/// What is wrong with a variable of the background thread; empty if nothing is, or if nobody reads it.
 std::string wrong_environment();
 
-/// Whether the background thread may call MPI. If it is wanted and MPI was not started so, warns once per process where
-/// `warns` is set.
+/// Whether the background thread may call MPI. Where it was asked for and MPI was not started so, warns once per
+/// process if `warns` is set.
 bool may_use_background(bool warns);
 
 /// The watcher is called until stop_watch or, at the latest, the beginning of MPI_Finalize. Nothing, and a warning, if

@@ -74,12 +74,10 @@ std::string shown(const std::filesystem::path& file) {
 }
 
 /// Of rank 0's host, which stands for all.
-void check_core(const variables& said) {
-    const auto found = said.find("RUBATO_BACKGROUND_CORE");
-    if (found == said.end() || found->second == "none") return;
+void check_core(const std::optional<int>& core) {
     const long cores = sysconf(_SC_NPROCESSORS_CONF);
-    if (parse_integer(found->second, found->first, 0, 4095) >= cores)
-        throw error(fmt::format("{}={}", found->first, found->second), fmt::format("{} cores are here", cores),
+    if (core && *core >= cores)
+        throw error(fmt::format("RUBATO_BACKGROUND_CORE={}", *core), fmt::format("{} cores are here", cores),
                     "give one of 0 and up, below that");
 }
 
@@ -87,21 +85,8 @@ void check_core(const variables& said) {
 void warn_of_unknown(const variables& said) {
     for (const auto& [name, value] : said)
         if (std::ranges::find(setting_rows(), name, &setting_row::variable) == setting_rows().end())
-            fmt::print(stderr, "rubato: {} is no setting, and is ignored; 'rubato exec --help' lists them\n", name);
-}
-
-/// The background thread reads the environment, and rank 0's counts.
-void adopt_background(const variables& said) {
-    const variables own = variables_of_environment();
-    for (const setting_row& r : setting_rows()) {
-        if (!r.variable.starts_with("RUBATO_BACKGROUND")) continue;
-        const std::string name(r.variable);
-        const auto wanted = said.find(name);
-        const auto have = own.find(name);
-        if (wanted == said.end() && have != own.end()) unsetenv(name.c_str());
-        if (wanted != said.end() && (have == own.end() || have->second != wanted->second))
-            setenv(name.c_str(), wanted->second.c_str(), 1);
-    }
+            std::fprintf(stderr, "rubato: %s is no setting, and is ignored; 'rubato exec --help' lists them\n",
+                         name.c_str());
 }
 
 std::uint64_t calls_in(const observe::observation& o) {
@@ -137,7 +122,7 @@ void session::agree_on_settings() {
         try {
             said = variables_of_environment();
             settings_ = parse_settings(said);
-            check_core(said);
+            check_core(settings_.background.core);
             warn_of_unknown(said);
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
@@ -166,12 +151,12 @@ void session::agree_on_settings() {
             said.emplace(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
         }
         settings_ = parse_settings(said);
-        if (settings_.mode != mode::observe) adopt_background(said);
     }
+    if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
     pilots_ = {.force = settings_.force,
                .margin = settings_.margin,
                .model = settings_.model,
-               .background = settings_.background,
+               .background = settings_.background.when != background::use::never,
                .reproducible = settings_.reproducible,
                .leave = settings_.leave,
                .process = &effort_};

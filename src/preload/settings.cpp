@@ -27,8 +27,9 @@ constexpr std::array rows{
     setting_row{
         "RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
         "1: reductions of floating-point numbers, and by the program's own operators, are left to the MPI library"},
-    setting_row{"RUBATO_BACKGROUND", "--background", "off", "on",
-                "auto and force, on: a thread works for ranks that are late; MPI is asked for MPI_THREAD_MULTIPLE"},
+    setting_row{"RUBATO_BACKGROUND", "--background", "auto", "on",
+                "auto and force: a thread works for ranks that are late, if the program has asked for "
+                "MPI_THREAD_MULTIPLE; on: the drop-in asks for it; off: no thread"},
     setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
     setting_row{"RUBATO_BACKGROUND_INTERVAL", "--background-interval", "100us", "1ms",
                 "how often that thread looks while messages come"},
@@ -52,16 +53,6 @@ bool parse_switch(std::string_view name, std::string_view text, std::string_view
     if (text != on && text != off)
         refuse(name, text, fmt::format("it is switched by {} or {}", off, on), "give one of these");
     return text == on;
-}
-
-void check_interval(std::string_view name, std::string_view text) {
-    time_ns interval{};
-    try {
-        interval = parse_time(text);
-    } catch (const error&) {
-        // As wrong as none.
-    }
-    if (interval <= time_ns{}) refuse(name, text, "it is the time between two looks", "give one such as 100us");
 }
 
 std::vector<collective> parse_collectives(std::string_view text) {
@@ -121,12 +112,8 @@ settings parse_settings(const variables& said) {
             how.leave = parse_collectives(text);
         } else if (name == "RUBATO_REPRODUCIBLE") {
             how.reproducible = parse_switch(name, text, "0", "1");
-        } else if (name == "RUBATO_BACKGROUND") {
-            how.background = parse_switch(name, text, "off", "on");
-        } else if (name == "RUBATO_BACKGROUND_CORE") {
-            if (text != "none") (void)parse_integer(text, name, 0, 4095);
-        } else if (name == "RUBATO_BACKGROUND_INTERVAL") {
-            check_interval(name, text);
+        } else {
+            background::read_setting(how.background, name, text);
         }
     }
     return how;

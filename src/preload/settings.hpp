@@ -1,6 +1,7 @@
 // The settings of the drop-in: variables of the environment, which `rubato exec` sets. Needs no MPI.
 #pragma once
 
+#include "rubato/background.hpp"
 #include "rubato/problem.hpp"
 
 #include <functional>
@@ -33,7 +34,7 @@ struct settings {
     std::string force{};  ///< an algorithm's id
     double margin = 0.1;
     std::string model{};  ///< empty: measured when it is needed
-    bool background = false;
+    rubato::background::settings background{};
     bool reproducible = false;
     std::vector<collective> leave{};
     std::string output{};  ///< empty: named after the program
