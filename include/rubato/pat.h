@@ -14,9 +14,10 @@
  *     }
  *     PAT_Finalize();
  *
- * All functions return MPI_SUCCESS or an MPI error code, and say on stderr what is wrong and what to do. They are for
- * one thread at a time. The collectives may be called on any intra-communicator by all its ranks, as MPI's; the first
- * call on a communicator prepares it. */
+ * All functions return MPI_SUCCESS or an MPI error code, and say on stderr what is wrong and what to do. Before
+ * MPI_Init and after MPI_Finalize they end the program, as MPI's own do. They are for one thread at a time. The
+ * collectives may be called on any intra-communicator by all its ranks, as MPI's; the first call on a communicator
+ * prepares it. */
 #ifndef RUBATO_PAT_H
 #define RUBATO_PAT_H
 
@@ -28,8 +29,9 @@
 extern "C" {
 #endif
 
-/* Collective over MPI_COMM_WORLD, after MPI_Init and before MPI_Finalize. With less than MPI_THREAD_MULTIPLE nothing
- * advances while the program computes. Communicators are given back when they are freed, or by PAT_Finalize. */
+/* PAT_Init prepares MPI_COMM_WORLD, and is collective over it. It may be left out: the first collective on a
+ * communicator prepares it. With less than MPI_THREAD_MULTIPLE nothing advances while the program computes.
+ * Communicators are given back when they are freed, or by PAT_Finalize. */
 RUBATO_PAT_API int PAT_Init(void);
 RUBATO_PAT_API int PAT_Finalize(void);
 

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <list>
 #include <map>
-#include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -25,7 +27,7 @@ struct program_state {
         bool computing = false;
     };
 
-    bool ready = false;
+    bool initialised = false;  // by PAT_Init
     int keyval = MPI_KEYVAL_INVALID;
     std::list<known> communicators{};  // in the order of their first use, which is the same on all their ranks
     std::map<collective, selection> chosen{};
@@ -59,45 +61,57 @@ private:
     int code_;
 };
 
-/// No exception leaves a PAT function.
-template <class F>
-int guarded(const char* name, F f) noexcept {
-    int code = MPI_ERR_OTHER;
-    try {
-        int initialized = 0;
-        if (MPI_Initialized(&initialized) != MPI_SUCCESS || initialized == 0 || is_finalized())
-            throw misuse(MPI_ERR_OTHER, "called outside of MPI",
-                         "MPI is not there before MPI_Init and after MPI_Finalize", "call it between the two");
-        f();
-        return MPI_SUCCESS;
-    } catch (const misuse& e) {
-        code = e.code();
-        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
-    } catch (const mpi_error& e) {
-        code = e.code();
-        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
-    } catch (const error& e) {
-        code = MPI_ERR_ARG;
-        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "rubato: {}: {}\n", name, e.what());
-    }
+int report(const char* name, const std::exception& e, int code) noexcept {
+    std::fprintf(stderr, "rubato: %s: %s\n", name, e.what());
     return code;
 }
 
-program_state& ready_program() {
-    program_state& p = program();
-    if (!p.ready)
-        throw misuse(MPI_ERR_OTHER, "PAT is not in use", "PAT_Init comes before, PAT_Finalize after", "call PAT_Init");
-    return p;
+/// As a call of MPI would. An error code would not do: a program that does not look at it would go on without its data.
+void end_outside_of_mpi(const char* name) noexcept {
+    int initialized = 0;
+    if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && !is_finalized()) return;
+    std::fprintf(stderr,
+                 "rubato: %s: called outside of MPI: MPI is not there before MPI_Init and after MPI_Finalize; call it "
+                 "between the two\n",
+                 name);
+    std::fflush(nullptr);
+    std::_Exit(2);
+}
+
+/// No exception leaves a PAT function.
+template <class F>
+int guarded(const char* name, F f) noexcept {
+    end_outside_of_mpi(name);
+    try {
+        f();
+        return MPI_SUCCESS;
+    } catch (const misuse& e) {
+        return report(name, e, e.code());
+    } catch (const mpi_error& e) {
+        return report(name, e, e.code());
+    } catch (const error& e) {
+        return report(name, e, MPI_ERR_ARG);
+    } catch (const std::bad_alloc& e) {
+        return report(name, e, MPI_ERR_NO_MEM);
+    } catch (const std::exception& e) {
+        return report(name, e, MPI_ERR_OTHER);
+    }
 }
 
 /// MPI calls this when a communicator is freed, on all its ranks.
-int user_frees(MPI_Comm comm, int, void*, void*) {
+int user_frees(MPI_Comm comm, int, void*, void*) noexcept {
     program_state& p = program();
     const auto found = p.find(comm);
     if (found != p.communicators.end()) p.forget(found);
     return MPI_SUCCESS;
+}
+
+/// Without PAT_Init, too: nothing in it concerns other ranks.
+program_state& program_in_use() {
+    program_state& p = program();
+    if (p.keyval == MPI_KEYVAL_INVALID)
+        check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, user_frees, &p.keyval, nullptr), "MPI_Comm_create_keyval");
+    return p;
 }
 
 /// Throws unless it is an intra-communicator. One that was freed makes MPI call the world's error handler, which may
@@ -134,7 +148,7 @@ communicator& prepared(program_state& p, MPI_Comm comm) {
 int collect(const void* site, const char* name, MPI_Comm comm, call c, const int* counts = nullptr,
             const int* displacements = nullptr) {
     return guarded(name, [&] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         communicator& ours = prepared(p, comm);
         std::vector<std::int64_t> wide_counts;
         std::vector<std::int64_t> wide_displacements;
@@ -172,20 +186,16 @@ using namespace rubato::mpi;
 
 int PAT_Init(void) {
     return guarded("PAT_Init", [] {
-        program_state& p = program();
-        if (p.ready) throw misuse(MPI_ERR_OTHER, "called twice", "PAT is already in use", "call it once");
-        if (p.keyval == MPI_KEYVAL_INVALID)
-            check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, user_frees, &p.keyval, nullptr),
-                  "MPI_Comm_create_keyval");
+        program_state& p = program_in_use();
+        if (p.initialised) throw misuse(MPI_ERR_OTHER, "called twice", "PAT is already in use", "call it once");
         (void)prepared(p, MPI_COMM_WORLD);
-        p.ready = true;
+        p.initialised = true;
     });
 }
 
 int PAT_Finalize(void) {
     return guarded("PAT_Finalize", [] {
-        program_state& p = ready_program();
-        p.ready = false;
+        program_state& p = program_in_use();
         while (!p.communicators.empty()) {
             // Deleting the attribute ends our use of it.
             const MPI_Comm user = p.communicators.front().user;
@@ -198,7 +208,7 @@ int PAT_Finalize(void) {
 
 int PAT_UseAlg(const char* id) {
     return guarded("PAT_UseAlg", [&] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         if (id == nullptr) return p.chosen.clear();
         const algorithm& a = find_algorithm(id);
         p.chosen.insert_or_assign(a.what, selection(a));
@@ -207,7 +217,7 @@ int PAT_UseAlg(const char* id) {
 
 int PAT_ProcessingStart(void) {
     return guarded("PAT_ProcessingStart", [] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         if (p.computing)
             throw misuse(MPI_ERR_OTHER, "called twice", "the computation has already begun",
                          "call PAT_ProcessingEnd before");
@@ -222,17 +232,20 @@ int PAT_ProcessingStart(void) {
 
 int PAT_Edge(double fraction) {
     return guarded("PAT_Edge", [&] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         if (!p.computing)
             throw misuse(MPI_ERR_OTHER, "no computation", "PAT_ProcessingStart was not called", "call it first");
-        communicator& ours = p.last_used != nullptr ? *p.last_used : prepared(p, MPI_COMM_WORLD);
-        ours.edge(fraction);
+        const auto world = p.find(MPI_COMM_WORLD);
+        if (p.last_used != nullptr)
+            p.last_used->edge(fraction);
+        else if (world != p.communicators.end())
+            world->ours.edge(fraction);  // else there is nobody to tell yet
     });
 }
 
 int PAT_ProcessingEnd(void) {
     return guarded("PAT_ProcessingEnd", [] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         if (!p.computing)
             throw misuse(MPI_ERR_OTHER, "no computation", "PAT_ProcessingStart was not called", "call it first");
         p.computing = false;
@@ -244,7 +257,7 @@ int PAT_ProcessingEnd(void) {
 
 int PAT_Repeat(int yes) {
     return guarded("PAT_Repeat", [&] {
-        program_state& p = ready_program();
+        program_state& p = program_in_use();
         p.repeat = yes != 0;
         p.repeated_on = nullptr;
     });

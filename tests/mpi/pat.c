@@ -1,5 +1,6 @@
 /* The PAT interface as a program in C uses it: right, and wrong in every way it can be. Wrong use gives an MPI error
- * code and a message that names the function, never hangs, and afterwards right use works again.
+ * code and a message that names the function, never hangs, and afterwards right use works again. PAT_Init may be left
+ * out; outside of MPI each function ends the program.
  *
  *   mpirun -n P pat [unfinished]    with any argument, MPI_Finalize comes without PAT_Finalize */
 #define _POSIX_C_SOURCE 200809L
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,12 +32,10 @@ static void fail(const char* what, int line) {
 /* The call must be refused, with a message that begins with its name. */
 #define REFUSED(call) refused(call, #call, __LINE__)
 
-static int refused(int code, const char* call, int line) {
-    char text[4096];
-    char begin[64] = "rubato: ";
+/* What was said since the last time. */
+static const char* heard(int line) {
+    static char text[4096];
     size_t length;
-    strncat(begin, call, strcspn(call, "("));
-    strncat(begin, ": ", 3);
     fflush(stderr);
     rewind(said);
     length = fread(text, 1, sizeof text - 1, said);
@@ -43,6 +43,14 @@ static int refused(int code, const char* call, int line) {
     if (ftruncate(fileno(said), 0) != 0) fail("no file for messages", line);
     rewind(said);
     lseek(2, 0, SEEK_SET);
+    return text;
+}
+
+static int refused(int code, const char* call, int line) {
+    const char* text = heard(line);
+    char begin[64] = "rubato: ";
+    strncat(begin, call, strcspn(call, "("));
+    strcat(begin, ": ");
     if (code == MPI_SUCCESS) fail(call, line);
     if (strstr(text, begin) == NULL || strstr(text, "\n") == NULL) {
         printf("%s says: %s\n", call, text);
@@ -131,22 +139,42 @@ static void works(MPI_Comm comm) {
     REQUIRE(rank != 0 || sum == all);
 }
 
-/* Whatever is called. */
-static void all_are_refused(void) {
+enum { functions = 14 };
+static void call_function(int i) {
     int x = 0, y[most_ranks] = {0}, one[most_ranks] = {0};
-    REFUSED(PAT_Finalize());
-    REFUSED(PAT_UseAlg(NULL));
-    REFUSED(PAT_UseAlg("gather/linear"));
-    REFUSED(PAT_ProcessingStart());
-    REFUSED(PAT_Edge(0.5));
-    REFUSED(PAT_ProcessingEnd());
-    REFUSED(PAT_Repeat(1));
-    REFUSED(PAT_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    REFUSED(PAT_Scatter(y, 1, MPI_INT, &x, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    REFUSED(PAT_Scatterv(y, one, one, MPI_INT, &x, 0, MPI_INT, 0, MPI_COMM_WORLD));
-    REFUSED(PAT_Gather(&x, 1, MPI_INT, y, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    REFUSED(PAT_Gatherv(&x, 0, MPI_INT, y, one, one, MPI_INT, 0, MPI_COMM_WORLD));
-    REFUSED(PAT_Reduce(&x, y, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD));
+    switch (i) {
+        case 0: PAT_Init(); break;
+        case 1: PAT_Finalize(); break;
+        case 2: PAT_UseAlg(NULL); break;
+        case 3: PAT_UseAlg("gather/linear"); break;
+        case 4: PAT_ProcessingStart(); break;
+        case 5: PAT_Edge(0.5); break;
+        case 6: PAT_ProcessingEnd(); break;
+        case 7: PAT_Repeat(1); break;
+        case 8: PAT_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD); break;
+        case 9: PAT_Scatter(y, 1, MPI_INT, &x, 1, MPI_INT, 0, MPI_COMM_WORLD); break;
+        case 10: PAT_Scatterv(y, one, one, MPI_INT, &x, 0, MPI_INT, 0, MPI_COMM_WORLD); break;
+        case 11: PAT_Gather(&x, 1, MPI_INT, y, 1, MPI_INT, 0, MPI_COMM_WORLD); break;
+        case 12: PAT_Gatherv(&x, 0, MPI_INT, y, one, one, MPI_INT, 0, MPI_COMM_WORLD); break;
+        case 13: PAT_Reduce(&x, y, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); break;
+    }
+}
+
+/* Outside of MPI, whatever is called. */
+static void each_ends_the_program(void) {
+    for (int i = 0; i < functions; ++i) {
+        int status = 0;
+        const char* text;
+        const pid_t child = fork();
+        if (child == 0) {
+            call_function(i);
+            _exit(0);
+        }
+        waitpid(child, &status, 0);
+        REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+        text = heard(__LINE__);
+        REQUIRE(strncmp(text, "rubato: PAT_", 12) == 0 && strstr(text, ": called outside of MPI: ") != NULL);
+    }
 }
 
 static void right_use(void) {
@@ -264,22 +292,32 @@ static void repeated(void) {
     works(MPI_COMM_SELF);
     MPI_Barrier(MPI_COMM_WORLD);
     OK(PAT_Finalize());
-    REFUSED(PAT_Finalize());
+    OK(PAT_Finalize());
     OK(PAT_Init());
     works(MPI_COMM_WORLD);
+}
+
+/* Before PAT_Init and after PAT_Finalize. */
+static void without_init(void) {
+    OK(PAT_Finalize());
+    OK(PAT_ProcessingStart());
+    if (me == 0) OK(PAT_Edge(0.5)); /* which prepares nothing: other ranks need not call it */
+    OK(PAT_ProcessingEnd());
+    works(MPI_COMM_SELF);
+    right_use();
+    OK(PAT_Finalize());
 }
 
 int main(int argc, char** argv) {
     int level = 0, x = 0;
     said = tmpfile();
     dup2(fileno(said), 2);
-    all_are_refused();
-    REFUSED(PAT_Init());
+    each_ends_the_program();
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    all_are_refused();
+    without_init();
     OK(PAT_Init());
     works(MPI_COMM_WORLD);
     wrong_order();
@@ -290,7 +328,7 @@ int main(int argc, char** argv) {
     right_use();
     if (argc == 1) {
         OK(PAT_Finalize());
-        all_are_refused();
+        without_init();
     } else {
         OK(PAT_Repeat(1));
         compute(0, 1);
@@ -298,8 +336,7 @@ int main(int argc, char** argv) {
         OK(PAT_ProcessingStart());
     }
     MPI_Finalize();
-    all_are_refused();
-    REFUSED(PAT_Init());
+    each_ends_the_program();
     x = checked;
     if (me == 0) printf("%d ranks: %d checks\n", ranks, x);
     return 0;
