@@ -91,8 +91,10 @@ void contest::learn(const pending& p) {
     account.count_in(elsewhere, has_run);
     account.exchanging = busy;
     account.spend(busy);
-    observe(contenders_[s.by], s);
+    const bool failed = std::ranges::find(s.exits, no_exit) != s.exits.end();
+    if (!failed) observe(contenders_[s.by], s);
     if (s.call < since_ || s.by != running()) return;  // of a challenge that is over
+    if (failed) return begin_again();
     const cost c = cost_of(s, first_.bytes);
     switch (phase_) {
         case phase::resting: watch(c); break;

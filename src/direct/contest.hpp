@@ -41,6 +41,7 @@ public:
 
     const directive& arrive(const directed_call& c, time_ns now);
     void leave(time_ns now) { exit_ = now; }
+    void failed() { exit_ = no_exit; }
     void refused(std::string_view reason);
 
 private:
@@ -67,6 +68,7 @@ private:
     };
 
     static constexpr std::size_t native = 0;
+    static constexpr time_ns no_exit = time_ns::min();  // of a call that failed
 
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
     bool is_sampled() const;
@@ -75,6 +77,7 @@ private:
     void report(time_ns now);
     void learn(const pending& p);
     void observe(contender& by, const sample& s);
+    void begin_again();
     void rest(std::uint64_t interval);
     void fail(int samples);
     void measure(next what);

@@ -24,6 +24,7 @@ public:
         return current_->second.arrive(c, now);
     }
     void leave(time_ns now) { current_->second.leave(now); }
+    void failed() { current_->second.failed(); }
     void refused(std::string_view reason) { current_->second.refused(reason); }
 
 private:
@@ -38,6 +39,7 @@ director::~director() = default;
 
 const directive& director::arrive(const directed_call& c, time_ns now) { return state_->arrive(c, now); }
 void director::leave(time_ns now) { state_->leave(now); }
+void director::failed() { state_->failed(); }
 void director::refused(std::string_view reason) { state_->refused(reason); }
 
 }  // namespace rubato

@@ -70,6 +70,8 @@ public:
     /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
     virtual const directive& arrive(const directed_call& c, time_ns now) = 0;
     virtual void leave(time_ns now) = 0;
+    /// Instead of leave: the call has failed here. Nothing is learned from it.
+    virtual void failed() = 0;
     /// The directive is not for this call, which all ranks find alike; it was made by the native collective.
     virtual void refused(std::string_view reason) = 0;
 };
@@ -95,6 +97,7 @@ public:
 
     const directive& arrive(const directed_call& c, time_ns now) override;
     void leave(time_ns now) override;
+    void failed() override;
     void refused(std::string_view reason) override;
 
 private:

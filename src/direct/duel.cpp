@@ -91,6 +91,16 @@ std::uint64_t contest::longest_interval() const {
     return n;
 }
 
+/// A call failed, and its times mean nothing: what is being measured is measured anew.
+void contest::begin_again() {
+    if (phase_ == phase::resting) {
+        next_sample_ = call_ + interval_;
+    } else if (phase_ != phase::choosing) {
+        since_ = call_;
+        block_.clear();
+    }
+}
+
 void contest::rest(std::uint64_t interval) {
     phase_ = phase::resting;
     since_ = call_;
@@ -111,7 +121,7 @@ void contest::measured() {
     contender& now = contenders_[incumbent_];
     now.measured = level_of(block_);
     if (block_.size() < block) {
-        if (next_ == next::choice && is_worthwhile(now.measured->tail) && with_.account.affords_choice())
+        if (next_ == next::choice && !choice_ && is_worthwhile(now.measured->tail) && with_.account.affords_choice())
             order_choice();
         return;
     }

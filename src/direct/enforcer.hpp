@@ -18,6 +18,7 @@ public:
 
     const directive& arrive(const directed_call& c, time_ns now) override;
     void leave(time_ns) override {}
+    void failed() override {}
     void refused(std::string_view reason) override;
 
 private:

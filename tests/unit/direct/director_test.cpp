@@ -91,6 +91,7 @@ struct program {
         return directed_call{collective::reduce, rank(0), 512 << 10};
     };
     time_ns choosing = 20ms;
+    std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
     bool waits = true;  ///< all leave when the last does; else all but rank 0 go on at once
 };
 
@@ -197,7 +198,10 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
         go_on(p, clocks, plan != nullptr ? plan->tail(call, how.arrivals, real) : p.native_tail(call, real));
         for (int r = 0; r < p.ranks; ++r) {
             time_ns& clock = clocks[static_cast<std::size_t>(r)];
-            all[r].leave(clock);
+            if (p.fails(call, r))
+                all[r].failed();
+            else
+                all[r].leave(clock);
             if (plan != nullptr) clock += plan->drag;
         }
         o.used.emplace_back(how.use == nullptr ? "" : how.use->id);
@@ -264,6 +268,27 @@ TEST(director, wins_back_the_tail_of_a_late_rank) {
     EXPECT_EQ(tried.of_incumbent->tail, 40ms);
     EXPECT_EQ(tried.pattern->last, 3);
     EXPECT_FALSE(tried.measured);
+}
+
+TEST(director, learns_nothing_from_calls_that_fail) {
+    program p = late_rank(3);
+    const outcome before = directed(p);
+    // The plan's calls take long where they fail on one rank, in its trial.
+    const auto first =
+        static_cast<std::uint64_t>(std::ranges::find(before.used, "reduce/clairvoyant") - before.used.begin() + 1);
+    p.fails = [&](std::uint64_t call, int r) { return call >= first && call < first + 6 && r == 1; };
+    p.plans[0].tail = [&](std::uint64_t call, const arrivals&, const arrivals&) {
+        return time_ns(p.fails(call, 1) ? 10s : 10ms);
+    };
+    const outcome plan_fails = directed(p);
+    EXPECT_EQ(plan_fails.decisions("kept"), 1U);
+    EXPECT_EQ(plan_fails.decisions("withdrawn"), 0U);
+    EXPECT_EQ(plan_fails.native_calls(40), 0);
+    // Native calls take long where they fail; else no plan promises to be better.
+    p.fails = [](std::uint64_t call, int r) { return call <= 6 && r == 1; };
+    p.native_tail = [&](std::uint64_t call, const arrivals&) { return time_ns(p.fails(call, 1) ? 10s : 40ms); };
+    p.plans[0].promised = [](const arrivals&) { return time_ns(50ms); };
+    EXPECT_EQ(directed(p).decisions("tried"), 0U);
 }
 
 TEST(director, finds_that_the_native_default_is_a_bad_choice) {
