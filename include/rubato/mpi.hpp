@@ -34,6 +34,13 @@ private:
     int code_;
 };
 
+/// A message of another rank was longer than this rank expected. The call has ended, with wrong data; the communicator
+/// can still be used.
+class RUBATO_API truncated : public mpi_error {
+public:
+    explicit truncated(int code) : mpi_error("a message", code) {}
+};
+
 /// Which algorithm, and how. Must be the same on all ranks of a call.
 struct selection {
     /// Left to Rubato: see communicator::use_model.
@@ -156,8 +163,10 @@ struct call_facts;
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
 /// share, a record of who came when. Not for several threads at once; several of these may be used by several threads
 /// if MPI allows it. Counts are 64 bits wide. Making one and destroying it are collective; destroy it before
-/// MPI_Finalize. The members throw `error`. A call that is refused for its arguments leaves it usable; after a failed
-/// message it is not, and other ranks may hang, as with a failed MPI call.
+/// MPI_Finalize. The members throw `error`. A call that is refused for its arguments leaves it usable, and so does one
+/// with a message that was too long (`truncated`). After another failed message it is not usable, and other ranks may
+/// hang, as with a failed MPI call. They may also hang where lengths differ so much that ranks cut their data into
+/// other numbers of segments.
 ///
 /// Algorithms whose id ends in "+early" begin before this rank calls them, in the background thread, if the rank has
 /// named them (expect) or another one that has arrived has announced them. That needs MPI_THREAD_MULTIPLE; with less,

@@ -279,6 +279,7 @@ private:
         }
         improvised_.reset();
         under_way_ = false;
+        stage_.check_lengths();
         history_.record(kind_, arrival_, clock_.now(), site_);
         if (observed_) planned_by_[kind_].assign(player_->planned_by().begin(), player_->planned_by().end());
         return true;

@@ -35,6 +35,8 @@ public:
     std::vector<recorded_step> recorded() const {
         return recording_ ? recording_->steps() : std::vector<recorded_step>();
     }
+    /// See mpi_transport.
+    void check_lengths() { transport_.check_lengths(); }
     /// Collective: receives what was sent here and never will be asked for.
     void drain();
 

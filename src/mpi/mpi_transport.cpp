@@ -1,8 +1,11 @@
 #include "mpi/mpi_transport.hpp"
 
+#include "rubato/mpi.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <utility>
 
 namespace rubato::mpi {
 
@@ -56,8 +59,11 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     const int code = wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
                           : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
     if (code == MPI_ERR_IN_STATUS)
-        for (int i = 0; i < done; ++i) check(statuses_[static_cast<std::size_t>(i)].MPI_ERROR, "a message");
-    check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
+        for (int i = 0; i < done; ++i)
+            note_failed(requests_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])],
+                        statuses_[static_cast<std::size_t>(i)].MPI_ERROR);
+    else
+        check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
     for (int i = 0; i < done; ++i) {
         const under_way& m = messages_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
@@ -72,6 +78,20 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     }
     requests_.resize(kept);
     messages_.resize(kept);
+}
+
+/// A message that is too long is received nevertheless, as far as there is room. The operation goes on, so that other
+/// ranks, who know nothing of it, get what they wait for. Any other error is thrown.
+void mpi_transport::note_failed(MPI_Request& request, int code) {
+    int what = MPI_SUCCESS;
+    check(MPI_Error_class(code, &what), "MPI_Error_class");
+    if (what != MPI_ERR_TRUNCATE) check(code, "a message");
+    too_long_ = code;
+    if (request != MPI_REQUEST_NULL) check(MPI_Request_free(&request), "MPI_Request_free");  // Open MPI keeps it
+}
+
+void mpi_transport::check_lengths() {
+    if (const int code = std::exchange(too_long_, MPI_SUCCESS); code != MPI_SUCCESS) throw truncated(code);
 }
 
 void mpi_transport::abandon() noexcept {

@@ -34,6 +34,8 @@ public:
 
     /// For the next operation: what a unit is, how units are combined, which tags to use.
     void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+    /// After an operation: throws `truncated` if a message was longer than this rank expected.
+    void check_lengths();
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon() noexcept;
     /// The messages that will never be asked for: nothing is received any more, and what was sent has left.
@@ -50,6 +52,7 @@ public:
     void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
 
 private:
+    void note_failed(MPI_Request& request, int code);
     template <class Post>
     void post(std::uint32_t step, bool receives, std::int64_t units, Post p);
 
@@ -68,6 +71,7 @@ private:
     std::vector<MPI_Status> statuses_{};
     std::vector<std::int64_t> sent_to_;
     std::int64_t received_ = 0;
+    int too_long_ = MPI_SUCCESS;  // what MPI said of a message
 };
 
 }  // namespace rubato::mpi
