@@ -80,7 +80,7 @@ public:
         } catch (const std::exception& e) {
             stage_.abandon();
             comm_.abandon();
-            fmt::print(stderr, "rubato: while freeing a communicator: {}\n", e.what());
+            std::fprintf(stderr, "rubato: while freeing a communicator: %s\n", e.what());
         }
     }
     state(const state&) = delete;

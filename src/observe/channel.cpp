@@ -25,10 +25,24 @@ constexpr std::size_t begin_of(std::size_t block) { return block == 0 ? 0 : firs
 constexpr std::size_t size_of(std::size_t block) { return block == 0 ? first_block : begin_of(block); }
 static_assert(begin_of(6) + size_of(6) == most_events);
 
+/// Adds an element and notes its place: both, or neither if there is no memory.
+template <class Element, class Index, class Key>
+std::uint32_t add_indexed(std::vector<Element>& list, const Element& one, Index& index, const Key& k) {
+    const auto place = static_cast<std::uint32_t>(list.size());
+    list.push_back(one);
+    try {
+        index.emplace(k, place);
+    } catch (...) {
+        list.pop_back();
+        throw;
+    }
+    return place;
+}
+
 }  // namespace
 
-recorder::channel::channel(recorder& home, channels_of_members& alike, std::uint32_t number, channel_part* mine)
-    : home_(home), alike_(alike), number_(number), mine_(mine), events_to_share_(events_to_share) {}
+recorder::channel::channel(recorder& home, channels_of_members& alike, std::uint32_t number)
+    : home_(home), alike_(alike), number_(number), events_to_share_(events_to_share) {}
 
 std::size_t recorder::channel::hash::operator()(const key& k) const noexcept {
     const auto rest = static_cast<std::uint64_t>(static_cast<std::uint32_t>(k.root)) << 24 |
@@ -130,9 +144,9 @@ event* recorder::channel::slot(std::uint32_t which, std::size_t i) {
 std::uint32_t recorder::channel::operation_of(key k) {
     k.site = nullptr;
     if (traits(k.what).irregular) k.size_class = 0;
-    const auto [found, added] = operation_index_.emplace(k, static_cast<std::uint32_t>(operations_.size()));
-    if (added) operations_.push_back({.slots = operations_.size() < most_operations ? most_events : 0});
-    return found->second;
+    if (const auto found = operation_index_.find(k); found != operation_index_.end()) return found->second;
+    const operation made{.slots = operations_.size() < most_operations ? most_events : 0};
+    return add_indexed(operations_, made, operation_index_, k);
 }
 
 std::size_t recorder::channel::find_or_add(const key& k) {
@@ -151,8 +165,7 @@ std::size_t recorder::channel::find_or_add(const key& k) {
         sums_room_ = count;
     }
     const std::uint32_t site = home_.site_number(k.site);
-    rows_.push_back({k, sums_block_, operation_of(k)});
-    index_.emplace(k, static_cast<std::uint32_t>(rows_.size() - 1));
+    add_indexed(rows_, entry{k, sums_block_, operation_of(k)}, index_, k);
     sums& made = *sums_block_;
     made.site = site;
     made.root = k.root;

@@ -75,8 +75,8 @@ bool mapped_file::grow_to(std::size_t bytes) {
     const int why = extend(size_ + (bytes - size_ + step - 1) / step * step);
     if (why == 0) return true;
     full_ = true;
-    fmt::print(stderr, "rubato: cannot record more in '{}': {}; what is recorded so far stays\n", path_.string(),
-               std::strerror(why));
+    std::fprintf(stderr, "rubato: cannot record more in '%s': %s; what is recorded so far stays\n", path_.c_str(),
+                 std::strerror(why));
     return false;
 }
 

@@ -112,9 +112,11 @@ recorder::channel& recorder::open(std::span<const std::int32_t> members) {
         return again;
     }
     const auto number = static_cast<std::uint32_t>(channels_.size());
+    const std::uint32_t ordinal = alike.opened++;
+    alike.closed.reserve(alike.opened);  // closing needs no memory
+    channels_.push_back(std::unique_ptr<channel>(new channel(*this, alike, number)));
     auto* part = start<channel_part>(allocate(static_cast<std::uint32_t>(record_kind::channel),
                                               sizeof(channel_part) + runs.size() * sizeof(member_run)));
-    const std::uint32_t ordinal = alike.opened++;
     if (part != nullptr) {
         part->number = number;
         part->ordinal = ordinal;
@@ -122,11 +124,11 @@ recorder::channel& recorder::open(std::span<const std::int32_t> members) {
         std::ranges::copy(runs, reinterpret_cast<member_run*>(part + 1));
         publish();
     }
-    channels_.push_back(std::unique_ptr<channel>(new channel(*this, alike, number, part)));
+    channels_.back()->mine_ = part;
     return *channels_.back();
 }
 
-void recorder::channel::close() {
+void recorder::channel::close() noexcept {
     const std::lock_guard lock(home_.mutex_);
     alike_.closed.push_back(this);
 }
@@ -149,8 +151,7 @@ void recorder::note(std::string_view json_line) {
 }
 
 std::uint32_t recorder::site_number(const void* address) {
-    const auto [found, added] = sites_.emplace(address, static_cast<std::uint32_t>(sites_.size()));
-    if (!added) return found->second;
+    if (const auto found = sites_.find(address); found != sites_.end()) return found->second;
     Dl_info info{};
     link_map* module = nullptr;
     std::string path;
@@ -161,15 +162,17 @@ std::uint32_t recorder::site_number(const void* address) {
         if (info.dli_sname != nullptr) symbol = info.dli_sname;
         offset -= module->l_addr;
     }
+    const auto number = static_cast<std::uint32_t>(sites_.size());
+    sites_.emplace(address, number);
     auto* part = start<site_part>(
         allocate(static_cast<std::uint32_t>(record_kind::site), sizeof(site_part) + path.size() + symbol.size()));
     if (part != nullptr) {
         part->offset = offset;
-        part->number = found->second;
+        part->number = number;
         append(*part, std::array<std::string_view, 2>{path, symbol});
         publish();
     }
-    return found->second;
+    return number;
 }
 
 std::span<const std::byte> recorder::bytes() const {

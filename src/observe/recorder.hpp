@@ -101,7 +101,7 @@ public:
     /// is no room.
     sums* row_of(const seen& s) noexcept;
     /// The communicator is freed.
-    void close();
+    void close() noexcept;
 
 private:
     friend class recorder;
@@ -134,7 +134,7 @@ private:
         std::uint64_t skipped = 0;
     };
 
-    channel(recorder& home, channels_of_members& alike, std::uint32_t number, channel_part* mine);
+    channel(recorder& home, channels_of_members& alike, std::uint32_t number);
     /// Its place among the rows; past the end if there is no room.
     std::size_t find_or_add(const key& k);
     std::uint32_t operation_of(key k);
@@ -144,7 +144,7 @@ private:
     recorder& home_;
     channels_of_members& alike_;
     std::uint32_t number_;
-    channel_part* mine_;  ///< null: there was no room
+    channel_part* mine_ = nullptr;  ///< null: there was no room
     std::uint64_t calls_ = 0;
     std::vector<entry> rows_{};
     std::array<std::uint32_t, 64> recent_{};  ///< rows by hash, counted from 1

@@ -46,7 +46,7 @@ bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
 }
 
 void give_up(MPI_Comm comm, const std::exception& e) {
-    fmt::print(stderr, "rubato: {}\n", e.what());
+    std::fprintf(stderr, "rubato: %s\n", e.what());
     MPI_Abort(comm, 1);
     std::abort();
 }

@@ -2,6 +2,7 @@
 
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
+#include "preload/lasting.hpp"
 #include "preload/session.hpp"
 
 #include <algorithm>
@@ -22,8 +23,8 @@ struct all_states {
     std::set<communicator_state*> states{};
 };
 all_states& all() {
-    static auto& a = *new all_states;  // never destroyed: MPI may free communicators at the very end
-    return a;
+    static lasting<all_states> a;
+    return a.value;
 }
 
 class group {
@@ -67,14 +68,9 @@ std::unique_ptr<communicator_state> inspect(session& now, MPI_Comm comm) {
 }
 
 /// MPI calls this when the attribute is deleted or the communicator freed.
-int state_deleted(MPI_Comm, int, void* value, void*) {
-    auto* const state = static_cast<communicator_state*>(value);
-    {
-        const std::lock_guard lock(all().mutex);
-        all().states.erase(state);
-    }
+int state_deleted(MPI_Comm, int, void* value, void*) noexcept {
     freed.fetch_add(1, std::memory_order_release);
-    delete state;
+    delete static_cast<communicator_state*>(value);
     return MPI_SUCCESS;
 }
 
@@ -100,7 +96,16 @@ std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool nu
 
 }  // namespace
 
+communicator_state::communicator_state() {
+    const std::lock_guard lock(all().mutex);
+    all().states.insert(this);
+}
+
 communicator_state::~communicator_state() {
+    {
+        const std::lock_guard lock(all().mutex);
+        all().states.erase(this);
+    }
     if (channel != nullptr) channel->close();
 }
 
@@ -119,15 +124,13 @@ communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept {
             auto made = inspect(now, comm);
             check(PMPI_Comm_set_attr(comm, now.keyval(), made.get()), "MPI_Comm_set_attr");
             state = made.release();
-            const std::lock_guard lock(all().mutex);
-            all().states.insert(state);
         }
         last = {comm, state, before};
         return state;
     } catch (const mpi::mpi_error&) {
         return nullptr;  // no communicator: the native call says it
-    } catch (const std::exception& e) {
-        now.warn(e.what());
+    } catch (const std::exception&) {
+        now.record_no_more();
         return nullptr;
     }
 }
@@ -177,15 +180,21 @@ void forget(session& now, MPI_Comm comm) noexcept {
     }
 }
 
+namespace {
+
+/// Threads may have made pilots in any order, so ranks end them by the numbers that they agreed on.
+communicator_state* first_with_pilot() noexcept {
+    const std::lock_guard lock(all().mutex);
+    communicator_state* first = nullptr;
+    for (communicator_state* const s : all().states)
+        if (s->pilot && (first == nullptr || s->number < first->number)) first = s;
+    return first;
+}
+
+}  // namespace
+
 void end_pilots() noexcept {
-    std::vector<communicator_state*> flying;
-    {
-        const std::lock_guard lock(all().mutex);
-        std::ranges::copy_if(all().states, std::back_inserter(flying), [](auto* s) { return s->pilot != nullptr; });
-    }
-    // Threads may have made them in any order, so ranks end them by the numbers that they agreed on.
-    std::ranges::sort(flying, {}, &communicator_state::number);
-    for (communicator_state* const state : flying) state->pilot.reset();
+    while (communicator_state* const state = first_with_pilot()) state->pilot.reset();
 }
 
 }  // namespace rubato::preload

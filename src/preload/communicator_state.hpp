@@ -28,7 +28,7 @@ struct wide_chunks {
 };
 
 struct communicator_state {
-    communicator_state() = default;
+    communicator_state();
     ~communicator_state();
     communicator_state(const communicator_state&) = delete;
     communicator_state& operator=(const communicator_state&) = delete;

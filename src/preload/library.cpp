@@ -2,8 +2,6 @@
 #include "preload/next.hpp"
 #include "preload/session.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -51,10 +49,10 @@ void check_library() {
     version(text.data(), &length);
     if (std::string_view(text.data()).starts_with(ours) && !other_is_loaded()) return;
     if (first_rank())
-        fmt::print(stderr,
-                   "rubato: this librubato_preload.so is for {}: the program has {}; preload the one in rubato/{}, or "
-                   "use 'rubato exec' with the mpirun that belongs to the program\n",
-                   ours, theirs, their_folder);
+        std::fprintf(stderr,
+                     "rubato: this librubato_preload.so is for %s: the program has %s; preload the one in rubato/%s, "
+                     "or use 'rubato exec' with the mpirun that belongs to the program\n",
+                     ours.data(), theirs.data(), their_folder.data());
     std::fflush(nullptr);
     _exit(2);
 }

@@ -1,8 +1,8 @@
 #include "preload/next.hpp"
 
-#include <fmt/format.h>
-
+#include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -18,8 +18,8 @@ const void* base_of(const void* address) {
     return dladdr(address, &found) != 0 ? found.dli_fbase : nullptr;
 }
 
-/// A plug-in that was loaded with what it needs is not among the files that come next.
-void* find_anywhere(const char* name) {
+/// A plug-in that was loaded with what it needs is not among the files that come next. Null also without memory.
+void* find_anywhere(const char* name) noexcept try {
     std::vector<std::string> files;
     dl_iterate_phdr(
         [](dl_phdr_info* file, std::size_t, void* list) {
@@ -37,6 +37,8 @@ void* find_anywhere(const char* name) {
         if (found != nullptr && base_of(found) != own) return found;
     }
     return nullptr;
+} catch (const std::bad_alloc&) {
+    return nullptr;
 }
 
 }  // namespace
@@ -44,7 +46,7 @@ void* find_anywhere(const char* name) {
 void* find_next(const char* name) {
     if (void* const found = dlsym(RTLD_NEXT, name)) return found;
     if (void* const found = find_anywhere(name)) return found;
-    fmt::print(stderr, "rubato: no {} to go on to: the MPI library that is loaded has none\n", name);
+    std::fprintf(stderr, "rubato: no %s to go on to: the MPI library that is loaded has none\n", name);
     std::abort();
 }
 

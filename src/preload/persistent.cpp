@@ -1,6 +1,7 @@
 #include "preload/persistent.hpp"
 
 #include "preload/guard.hpp"
+#include "preload/lasting.hpp"
 #include "preload/next.hpp"
 #include "preload/session.hpp"
 
@@ -22,8 +23,8 @@ struct registry {
     std::atomic<std::size_t> size{0};  // most programs have none, and look no further
 };
 registry& all() {
-    static auto& r = *new registry;  // requests may be freed at the very end
-    return r;
+    static lasting<registry> r;
+    return r.value;
 }
 
 template <class Native>

@@ -214,8 +214,10 @@ void session::write_file() {
             if (!parts.empty()) {
                 const observe::observation all = observe::summarise(parts);
                 observe::write(all, file);
-                fmt::print(stderr, "rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(),
-                           calls_in(all), shown(file));
+                std::fputs(fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(),
+                                       calls_in(all), shown(file))
+                               .c_str(),
+                           stderr);
                 wrong.clear();
             }
         } catch (const std::exception& e) {
@@ -239,30 +241,49 @@ void session::end() noexcept {
     }
 }
 
-void session::explain(const decision& d) {
+void session::explain(const decision& d) noexcept {
     if (!recorder_) return;
-    const std::string line = to_line(d);
     const std::lock_guard lock(explaining_);
-    if (explained_.insert(std::hash<std::string>()(line)).second) recorder_->note(line);
+    try {
+        const std::string line = to_line(d);
+        if (explained_.insert(std::hash<std::string>()(line)).second) recorder_->note(line);
+    } catch (const std::bad_alloc&) {
+        // It stays unexplained.
+    }
+}
+
+void session::record_no_more() noexcept {
+    if (records_new_.exchange(false)) warn("there is no memory to record communicators that are new from now on");
 }
 
 void session::warn(std::string_view what) noexcept {
     if (!warned_.exchange(true)) std::fprintf(stderr, "rubato: %.*s\n", static_cast<int>(what.size()), what.data());
 }
 
+namespace {
+
+/// Other ranks may be waiting for this one.
+void end_all(const std::exception& e) noexcept {
+    std::fprintf(stderr, "rubato: %s\n", e.what());
+    PMPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+}  // namespace
+
 void begin_session() noexcept {
     try {
         running = new session;  // never deleted: its communicators' attributes may outlive MPI_Finalize
     } catch (const mpi::mpi_error& e) {
-        std::fprintf(stderr, "rubato: %s\n", e.what());
-        PMPI_Abort(MPI_COMM_WORLD, 2);
-    } catch (const std::exception& e) {
+        end_all(e);
+    } catch (const error& e) {  // which all ranks find alike
         int rank = 0;
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
         PMPI_Finalize();
         std::fflush(nullptr);
         _exit(2);
+    } catch (const std::exception& e) {
+        end_all(e);
     }
 }
 

@@ -41,8 +41,8 @@ public:
 
     int rank() const { return rank_; }
     int keyval() const { return keyval_; }
-    /// Null if this rank records nothing.
-    observe::recorder* records() { return recorder_.get(); }
+    /// Null if this rank records nothing, or nothing of what is new.
+    observe::recorder* records() { return records_new_ ? recorder_.get() : nullptr; }
     const autopilot::settings& pilots() const { return pilots_; }
     bool forces() const { return settings_.mode == mode::force; }
     /// Whether blocking calls of this kind may be made by Rubato.
@@ -60,7 +60,9 @@ public:
     /// One line on standard error, the first time.
     void warn(std::string_view what) noexcept;
     /// Notes a decision; the same one of many communicators once.
-    void explain(const decision& d);
+    void explain(const decision& d) noexcept;
+    /// Of new communicators: what would begin later on this rank than on others could not be compared with theirs.
+    void record_no_more() noexcept;
 
 private:
     /// At once: each has two communicators, and MPICH no more than 2048.
@@ -88,6 +90,7 @@ private:
     std::unordered_set<std::size_t> explained_{};  // hashes
     std::atomic<std::uint32_t> numbered_{0};
     std::atomic<bool> warned_{false};
+    std::atomic<bool> records_new_{true};
     effort effort_{};
     std::atomic<int> pilots_alive_{0};
     std::atomic<int> pilots_made_{0};
