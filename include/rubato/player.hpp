@@ -55,7 +55,7 @@ public:
     /// its operator is not known here.
     virtual bool prepare_early(const intent& what, const plan& p, std::uint64_t number) = 0;
     /// The rank is there; `call` is what it gave to player::arrive. `entry` may keep what was found out about the plan.
-    /// `begun`: after prepare_early.
+    /// `begun`: after prepare_early, perhaps for another length, if another rank has announced that.
     virtual void prepare(const void* call, plan_cache::entry& entry, std::uint64_t number, bool begun) = 0;
     virtual const layout& sizes() const = 0;
     virtual const memory& where() const = 0;

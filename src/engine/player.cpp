@@ -102,10 +102,12 @@ std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::i
 /// What an algorithm does not use, its plan leaves out.
 bool uses_arrivals(const intent& what) { return what.use->arrival_aware || what.observed; }
 
-/// Whether what was named or announced is what is called.
+/// Whether what was named or announced is what is called, whatever its length is.
+bool same_kind(const intent& a, const intent& b) {
+    return a.use == b.use && a.what == b.what && a.type == b.type && a.op == b.op;
+}
 bool same(const intent& a, const intent& b) {
-    return a.use == b.use && a.what == b.what && a.type == b.type && a.op == b.op &&
-           (a.bytes == b.bytes || a.bytes == intent::unknown || b.bytes == intent::unknown);
+    return same_kind(a, b) && (a.bytes == b.bytes || a.bytes == intent::unknown || b.bytes == intent::unknown);
 }
 
 }  // namespace
@@ -296,7 +298,8 @@ void player::arrive(const intent& what, const void* call, time_ns now) {
     call_ = call;
     listening_ |= what.use->early;
     record_ = &record_of(what);
-    if ((begun_ || named_) && !same(*next_, what)) {
+    // What another rank has announced may have another length, which is that call's error, and the stage's to find.
+    if (named_ ? !same(*next_, what) : begun_ && !same_kind(*next_, what)) {
         fail();
         throw error(fmt::format("{} is called where {} was {}", what.use->id, next_->use->id, said_by()),
                     "its messages may be under way, or its sizes, datatype or operator are others",

@@ -1,5 +1,7 @@
 #include "mpi/buffers.hpp"
 
+#include <cstring>
+
 namespace rubato::mpi {
 namespace {
 
@@ -78,16 +80,26 @@ void buffers::bind_early(const layout& sizes, const type_info& unit, const plan&
     bind_scratch(p);
 }
 
-void buffers::bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm) {
+bool buffers::bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm) {
     // Before anything is bound: scratch must not move while messages are received there.
     const layout now = c.sizes();
     const auto differ = [](const chunk_table& a, const chunk_table& b) {
         return a.units != b.units || a.counts != b.counts;
     };
-    if (differ(layout_.input, now.input) || differ(layout_.output, now.output))
-        throw error("a call with other sizes than were named or announced", "its messages are already under way",
-                    "pass the same sizes on all ranks, and those that were named");
+    if (differ(layout_.input, now.input) || differ(layout_.output, now.output)) return false;
     bind(c, p, safe_in_place, comm);
+    return true;
+}
+
+void buffers::bind_nowhere(const call_facts& c) {
+    const auto room = [this](workspace& memory, const chunk_table& sizes, std::int32_t wide) {
+        const std::int64_t units = total(sizes, wide);
+        std::byte* const first = memory.reserve(unit_, units);
+        std::memset(first - origin(unit_, units), 0, footprint(unit_, units));
+        return first;
+    };
+    memory_.input = room(input_, layout_.input, c.traits().wide_input ? c.ranks : 1);
+    memory_.output = room(output_, layout_.output, c.traits().wide_output ? c.ranks : 1);
 }
 
 void buffers::bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm) {

@@ -38,8 +38,10 @@ public:
     void bind(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm);
     /// Only scratch, before the call is made.
     void bind_early(const layout& sizes, const type_info& unit, const plan& p);
-    /// The rest, when it is made; scratch keeps what is in it. Throws if sizes have changed.
-    void bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm);
+    /// The rest, when it is made; scratch keeps what is in it. False, and nothing is bound, if sizes have changed.
+    bool bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm);
+    /// Then: memory of those sizes that is nobody's.
+    void bind_nowhere(const call_facts& c);
     /// Gives the user what was received elsewhere.
     void finish(MPI_Comm comm);
     void leak();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace rubato::mpi {
@@ -21,6 +22,55 @@ void check_chunks(const chunks& each, bool packed, int ranks) {
             throw error(fmt::format("{} counts or displacements for {} ranks", n, ranks),
                         "there must be one for each rank", "check the arguments of the collective");
     for (const std::int64_t n : each.counts) check_count(n);
+}
+
+bool has_data(const call_side& s) {
+    const auto some = [](std::int64_t n) { return n > 0; };
+    return s.used && s.element > 0 && (s.each.counts.empty() ? s.count > 0 : std::ranges::any_of(s.each.counts, some));
+}
+
+/// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses. No memory is at the lowest of them.
+bool is_nowhere(const call_side& s) {
+    constexpr std::ptrdiff_t lowest_address = 4096;
+    return s.address == nullptr && has_data(s) && inspect(s.type).true_lower < lowest_address;
+}
+
+/// MPI says that the first rank's output means nothing in an exscan; MPICH looks at it.
+#ifdef MPICH_VERSION
+constexpr bool first_has_output = true;
+#else
+constexpr bool first_has_output = false;
+#endif
+
+bool lacks_output(const call& c, const call_facts& f) {
+    return f.traits().output == holders::all_but_first && first_has_output && !f.out.used && c.recv == nullptr;
+}
+
+/// Only where all ranks find it alike: a rank that left such a call to the native collective alone would wait for the
+/// others, and MPI libraries take it now and then.
+bool is_aliased(const call& c, const call_facts& f) {
+    const collective_traits& t = f.traits();
+    const bool alike =
+        t.output == holders::all_but_first ? first_has_output : t.reduces || (t.wide_input && t.wide_output);
+    return alike && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
+}
+
+/// What all ranks must find alike is looked at; and of what the root alone describes, what cannot work.
+void check_buffers(const call& c, const call_facts& f) {
+    const collective_traits& t = f.traits();
+    bool in_place_elsewhere = !t.rooted && c.recv == MPI_IN_PLACE;
+    for (const call_side* s : {&f.in, &f.out}) {
+        in_place_elsewhere |= s->used && s->address == MPI_IN_PLACE;
+        if (is_nowhere(*s)) throw error("no buffer", "there is data to move", "check the arguments of the collective");
+    }
+    if (in_place_elsewhere)
+        throw error("MPI_IN_PLACE", "it does not stand for this buffer on this rank",
+                    "check the arguments of the collective");
+    if (!has_data(f.in) || f.in_place) return;
+    if (lacks_output(c, f)) throw error("no buffer", "there is data to move", "check the arguments of the collective");
+    if (is_aliased(c, f))
+        throw error("one buffer for both sides", "a collective does not receive where it sends",
+                    "pass MPI_IN_PLACE, or another buffer");
 }
 
 /// With one chunk, or with one per rank: of `count` elements each or, of a v-form, each of its own size.
@@ -111,6 +161,7 @@ call_facts::call_facts(const call& c, int my_rank, int size)
     else if (t.has_output(me, root))
         out = output_of(c, *this);
     if (by_output) in = t.wide_input ? out : out.own_chunk(me);
+    check_buffers(c, *this);
     // A side that this rank does not use has chunks as large as the other's.
     if (!in.used) in.count = out.count, in.type = out.type, in.element = out.element;
     if (!out.used) out.count = in.count, out.type = in.type, out.element = in.element;

@@ -48,6 +48,11 @@ struct call_facts {
     bool exact() const;
 
     const collective_traits& traits() const { return rubato::traits(what); }
+    /// Whether the root alone describes this side of the call. Where MPI libraries take what is not quite right there,
+    /// so does Rubato: a root that left such a call to the native collective would do so alone.
+    bool is_roots_alone(const call_side& s) const {
+        return !traits().one_count() && (&s == &in ? traits().input : traits().output) == holders::root;
+    }
     /// How large its blocks are: elements where data is combined, else bytes, one chunk after the other.
     layout sizes() const;
     /// Where chunks differ: the bytes of another rank's, if this rank knows.

@@ -139,7 +139,11 @@ public:
         const call_facts known(c, rank_, size_);
         return {intent_of(how, known), known.sizes(), how.use == nullptr};
     }
-    intent intent_of(const selection& how, const call_facts& c) const { return mpi::intent_of(c, how, hosts_); }
+    intent intent_of(const selection& how, const call_facts& c) const {
+        for (const call_side* s : {&c.in, &c.out})
+            if (s->used && !c.is_roots_alone(*s)) check_committed(s->type, comm_.get());
+        return mpi::intent_of(c, how, hosts_);
+    }
     void expect(const outline& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();

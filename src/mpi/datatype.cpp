@@ -59,24 +59,32 @@ void in_runs(const type_info& t, std::int64_t n, F f) {
     for (std::int64_t first = 0; first < n; first += most) f(first, static_cast<int>(std::min(most, n - first)));
 }
 
-/// Elements at MPI_BOTTOM, which may be a null pointer, where MPICH packs nothing: the same ones, counted from another
-/// address.
-class seen_from_elsewhere {
+/// An error if the type is not committed.
+int pack_nothing(MPI_Datatype type, MPI_Comm comm) {
+    std::byte nothing{};
+    int position = 0;
+    return MPI_Pack(&nothing, 0, type, &nothing, 1, &position, comm);
+}
+
+/// What MPI does not pack, described so that it does: elements at MPI_BOTTOM, which may be a null pointer, where MPICH
+/// packs nothing, are counted from another address; and elements of a type that is not committed are of one that is.
+class packable {
 public:
-    seen_from_elsewhere(MPI_Datatype type, const void* elements) : type_(type), address_(elements) {
-        if (elements != nullptr) return;
+    packable(MPI_Datatype type, const void* elements, MPI_Comm comm) : type_(type), address_(elements) {
+        if (elements != nullptr && pack_nothing(type, comm) == MPI_SUCCESS) return;
         constexpr std::uintptr_t elsewhere = 4096;
-        const MPI_Aint back = -static_cast<MPI_Aint>(elsewhere);
-        check(MPI_Type_create_hindexed_block(1, 1, &back, type, &shifted_), "MPI_Type_create_hindexed_block");
-        check(MPI_Type_commit(&shifted_), "MPI_Type_commit");
-        type_ = shifted_;
-        address_ = reinterpret_cast<const void*>(elsewhere);  // NOLINT(performance-no-int-to-ptr)
+        const MPI_Aint back = elements == nullptr ? -static_cast<MPI_Aint>(elsewhere) : 0;
+        check(MPI_Type_create_hindexed_block(1, 1, &back, type, &made_), "MPI_Type_create_hindexed_block");
+        check(MPI_Type_commit(&made_), "MPI_Type_commit");
+        type_ = made_;
+        if (elements == nullptr)
+            address_ = reinterpret_cast<const void*>(elsewhere);  // NOLINT(performance-no-int-to-ptr)
     }
-    ~seen_from_elsewhere() {
-        if (shifted_ != MPI_DATATYPE_NULL) MPI_Type_free(&shifted_);
+    ~packable() {
+        if (made_ != MPI_DATATYPE_NULL) MPI_Type_free(&made_);
     }
-    seen_from_elsewhere(const seen_from_elsewhere&) = delete;
-    seen_from_elsewhere& operator=(const seen_from_elsewhere&) = delete;
+    packable(const packable&) = delete;
+    packable& operator=(const packable&) = delete;
 
     MPI_Datatype type() const { return type_; }
     const void* address() const { return address_; }
@@ -84,7 +92,7 @@ public:
 private:
     MPI_Datatype type_;
     const void* address_;
-    MPI_Datatype shifted_ = MPI_DATATYPE_NULL;
+    MPI_Datatype made_ = MPI_DATATYPE_NULL;
 };
 
 /// Most calls use the type of the one before. A predefined one cannot be freed, and then mean something else.
@@ -130,6 +138,10 @@ std::int64_t element_bytes(MPI_Datatype type) {
     return size;
 }
 
+void check_committed(MPI_Datatype type, MPI_Comm comm) {
+    if (type != last.type) check(pack_nothing(type, comm), "MPI_Pack");
+}
+
 std::size_t footprint(const type_info& t, std::int64_t n) {
     if (n == 0) return 0;
     return static_cast<std::size_t>(t.true_extent + (n - 1) * std::abs(t.extent));
@@ -140,7 +152,7 @@ std::ptrdiff_t origin(const type_info& t, std::int64_t n) {
 }
 
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm) {
-    const seen_from_elsewhere same(t.type, elements);
+    const packable same(t.type, elements, comm);
     in_runs(t, n, [&](std::int64_t first, int count) {
         int position = 0;
         const int room = static_cast<int>(count * t.size);
@@ -151,7 +163,7 @@ void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* b
 }
 
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm) {
-    const seen_from_elsewhere same(t.type, elements);
+    const packable same(t.type, elements, comm);
     in_runs(t, n, [&](std::int64_t first, int count) {
         int position = 0;
         const int room = static_cast<int>(count * t.size);

@@ -23,6 +23,8 @@ struct type_info {
 type_info inspect(MPI_Datatype type);
 /// The size of an element alone, which is quicker to find.
 std::int64_t element_bytes(MPI_Datatype type);
+/// Throws what MPI says of a datatype that was not committed; errors on `comm` must be returned.
+void check_committed(MPI_Datatype type, MPI_Comm comm);
 
 /// Bytes that n elements span in memory, and where element 0 is if they begin at the first of these bytes.
 std::size_t footprint(const type_info& t, std::int64_t n);

@@ -88,9 +88,15 @@ void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64
     if (c.in_place && !entry.safe_in_place)
         entry.safe_in_place = !c.traits().measured_by_input() && safe_in_place(s, c.in_place_shift() * s.parts);
     const bool safe = entry.safe_in_place.value_or(true);
-    if (begun) {
-        buffers_.bind_after(c, entry.steps, safe, comm_);
-    } else {
+    if (begun && !buffers_.bind_after(c, entry.steps, safe, comm_)) {
+        if (named_.number == number)
+            throw error("a call with other sizes than were named", "its messages are already under way",
+                        "pass the sizes that were named");
+        // Other ranks wait for what this one has begun. It ends without the program's data, as with a message that was
+        // too long.
+        buffers_.bind_nowhere(c);
+        transport_.note_other_lengths();
+    } else if (!begun) {
         buffers_.bind(c, entry.steps, safe, comm_);
         transport_.bind(buffers_.unit(), c.op, number);
     }

@@ -34,6 +34,8 @@ public:
 
     /// For the next operation: what a unit is, how units are combined, which tags to use.
     void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+    /// Another rank has announced other lengths than this one's.
+    void note_other_lengths() { too_long_ = MPI_ERR_TRUNCATE; }
     /// After an operation: throws `truncated` if a message was longer than this rank expected.
     void check_lengths();
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.

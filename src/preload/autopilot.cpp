@@ -67,13 +67,20 @@ public:
 
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
         try {
-            if (!concerns(how_, c) || !may_replace(c) || is_aliased(c)) return native();
+            if (!concerns(how_, c) || !may_replace(c)) return native();
             const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
                                   std::max<std::int64_t>(0, c.agreed_bytes)};
             const directive& what = guide_->arrive(d, ours_.clock().now());
             const int code = what.use == nullptr || !run_plan(what, c) ? native() : MPI_SUCCESS;
-            guide_->leave(ours_.clock().now());
+            if (code == MPI_SUCCESS)
+                guide_->leave(ours_.clock().now());
+            else
+                guide_->failed();
             return code;
+        } catch (const mpi::truncated& e) {
+            guide_->failed();
+            PMPI_Comm_call_errhandler(user_, e.code());
+            return e.code();
         } catch (const std::exception& e) {
             give_up(user_, e);
         }
@@ -93,11 +100,6 @@ private:
     /// As it was given, or measured on a communicator of our own.
     model network() const {
         return network_ ? *network_ : network_of(mpi::private_communicator(user_).get(), ours_.hosts());
-    }
-
-    /// A reduction onto itself, which MPI forbids; its own call says so.
-    static bool is_aliased(const mpi::call_facts& c) {
-        return c.traits().reduces && c.out.used && !c.in_place && c.in.address == c.out.address && c.agreed_bytes > 0;
     }
 
     /// Whether the operator allows it; equal on all ranks, as it is.

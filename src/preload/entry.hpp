@@ -33,11 +33,13 @@ mpi::call call_of(const Arguments& a, communicator_state& where) {
 
 /// Nothing if an argument is wrong, which the native call says.
 template <collective What, class Arguments>
-std::optional<mpi::call_facts> look_at(const Arguments& a, communicator_state& where) noexcept {
+std::optional<mpi::call_facts> look_at(const Arguments& a, MPI_Comm comm, communicator_state& where) noexcept {
     try {
         return mpi::call_facts(call_of<What>(a, where), where.rank, where.size);
-    } catch (const std::exception&) {
+    } catch (const error&) {
         return std::nullopt;
+    } catch (const std::exception& e) {
+        give_up(comm, e);
     }
 }
 
@@ -46,7 +48,7 @@ template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = find_state(now, comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
-    const std::optional<mpi::call_facts> c = look_at<What>(a, *where);
+    const std::optional<mpi::call_facts> c = look_at<What>(a, comm, *where);
     if (!c || !autopilot::concerns(now.pilots(), *c) || !has_pilot(now, comm, *where)) return native();
     return where->pilot->run(*c, [&native] { return native(); });
 }

@@ -162,6 +162,51 @@ void check_refused_name() {
     works(ours);
 }
 
+/// Rank 0 sends more than others expect. They are told, and all goes on.
+void check_other_lengths() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    std::vector<int> data(6000, me);
+    for (const std::string_view id : {"bcast/linear", "bcast/chain+early"}) {
+        works(ours);
+        const std::uint64_t before = ours.begun_early();
+        if (me == 0) ours.bcast(id, data.data(), 5100, MPI_INT, 0);
+        // As announced by rank 0, before this one calls.
+        while (me != 0 && id.ends_with("+early") && ours.begun_early() == before)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (me != 0)
+            refuse("a message that is too long", [&] { ours.bcast(id, data.data(), 5000, MPI_INT, 0); }, {"runcated"});
+        works(ours);
+    }
+    int class_of_error = MPI_SUCCESS;
+    try {
+        ours.bcast("bcast/linear", data.data(), me == 0 ? 5100 : 5000, MPI_INT, 0);
+    } catch (const mpi::truncated& e) {
+        MPI_Error_class(e.code(), &class_of_error);
+    }
+    if (class_of_error != (me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE)) fail("the error of a message that is too long");
+    works(ours);
+}
+
+/// Buffers and datatypes that cannot be right are refused before anything is sent.
+void check_buffers() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    std::vector<int> in(8, me);
+    std::vector<int> out(static_cast<std::size_t>(8 * ranks));
+    const auto gather = [&](const void* send, void* recv, MPI_Datatype type) {
+        return [&ours, send, recv, type] { ours.allgather("allgather/ring", send, 8, type, recv, 8, type); };
+    };
+    refuse("MPI_IN_PLACE to receive in", gather(in.data(), MPI_IN_PLACE, MPI_INT), {"MPI_IN_PLACE"});
+    refuse("no buffer to receive in", gather(in.data(), nullptr, MPI_INT), {"no buffer"});
+    refuse("no buffer to send", gather(nullptr, out.data(), MPI_INT), {"no buffer"});
+    refuse("one buffer", [&] { ours.allreduce("allreduce/ring", in.data(), in.data(), 8, MPI_INT, MPI_SUM); },
+           {"one buffer"});
+    MPI_Datatype uncommitted = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(1, MPI_INT, &uncommitted);
+    refuse("a datatype that is not committed", gather(in.data(), out.data(), uncommitted), {"MPI_Pack"});
+    MPI_Type_free(&uncommitted);
+    works(ours);
+}
+
 void check_settings() {
     for (const char* variable : {"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE", "RUBATO_BACKGROUND_INTERVAL"}) {
         const bool core = variable == std::string("RUBATO_BACKGROUND_CORE");
@@ -215,6 +260,8 @@ int main(int argc, char** argv) {
             check_edges();
             check_order_of_calls();
             check_refused_name();
+            check_other_lengths();
+            check_buffers();
             check_broken_promises();
             mpi::communicator ours(MPI_COMM_WORLD);
             works(ours);
