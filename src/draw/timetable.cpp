@@ -58,9 +58,11 @@ private:
         linked_step& me = program_.steps[s];
         const step& t = program_.original(s);
         if (!t.is_message()) {
-            if (t.kind == step_kind::copy)
-                std::ranges::copy(place(me.rank, t.from, t.source, t.count),
-                                  place(me.rank, t.to, t.target, t.count).begin());
+            if (t.kind == step_kind::copy) {
+                const auto from = place(me.rank, t.from, t.source, t.count);
+                const std::vector<block> held(from.begin(), from.end());  // the buffer may move when it grows
+                std::ranges::copy(held, place(me.rank, t.to, t.target, t.count).begin());
+            }
             return finish(s);
         }
         if (me.partner == program::none) return;

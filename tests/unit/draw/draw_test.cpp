@@ -47,6 +47,21 @@ TEST(timetable, a_binomial_tree_takes_the_logarithm_of_its_ranks) {
     }
 }
 
+TEST(timetable, a_message_carries_blocks_that_there_are) {
+    for (const algorithm& a : algorithms()) {
+        for (const std::int32_t ranks : {3, 8}) {
+            problem p = make_problem(a.what, ranks);
+            p.arrivals.assign(static_cast<std::size_t>(ranks), time_ns{});
+            p.arrivals[1] = time_ns(100'000);  // some copy within scratch then
+            p.round_time = time_ns(10);
+            if (unmet_need(a, p)) continue;
+            const timetable t = make_timetable(p, build_all(a, p));
+            for (const message& m : t.messages)
+                for (const block b : m.blocks) ASSERT_LT(b, t.blocks) << a.id << ", " << ranks << " ranks";
+        }
+    }
+}
+
 TEST(timetable, a_rank_sends_and_receives_one_message_at_a_time) {
     for (const algorithm& a : algorithms()) {
         problem p = make_problem(a.what, 8);
