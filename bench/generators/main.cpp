@@ -6,6 +6,7 @@
 // Rounds are printed as `rubato schedule ID` prints them.
 #include "cli/command.hpp"
 #include "cli/show_rounds.hpp"
+#include "files/output_file.hpp"
 #include "generators/baselines.hpp"
 #include "generators/heap.hpp"
 #include "rubato/arrival.hpp"
@@ -193,7 +194,10 @@ int main(int argc, char** argv) {
     add_options(app, o);
     try {
         app.parse(argc, argv);
-        cli::write_out(show(o), o.file);
+        if (o.file.empty())
+            cli::write_out(show(o));
+        else
+            files::output_file(o.file).write(show(o));
     } catch (const CLI::Success& wanted) {
         return app.exit(wanted);
     } catch (const CLI::ParseError& e) {

@@ -9,7 +9,7 @@ namespace rubato::files {
 
 /// What a name leads to. Symbolic links are followed; the target of the last one need not exist yet.
 struct destination {
-    std::string file{};  ///< its path, without links
+    std::string file{};   ///< its path, without links
     int descriptor = -1;  ///< of -, /dev/stdout, /dev/fd/63: the open file that is meant
     bool plain = true;    ///< false: a descriptor, a character device or a FIFO, into which text is written as it is
 };

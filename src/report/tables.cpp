@@ -52,8 +52,8 @@ void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
                 csv_text(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_text(s.name),
                 who == r.contestants.end() ? 1 : who->segments, name_of(s.stage), s.repetition, s.late ? 1 : 0);
             for (std::size_t k = 0; k < s.arrivals.size(); ++k)
-                out << fmt::format("{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]), s.arrivals[k].count(),
-                                   s.exits[k].count(),
+                out << fmt::format("{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]),
+                                   s.arrivals[k].count(), s.exits[k].count(),
                                    s.predicted.empty() ? "" : fmt::format("{}", s.predicted[k].count()),
                                    s.bound.count(), s.begun_early);
         }

@@ -40,7 +40,12 @@ struct rank_state {
 class symbolic_run {
 public:
     symbolic_run(const problem& p, const promises& promised, std::span<const schedule> all, findings& found)
-        : p_(p), moves_data_(traits(p.what).moves_data()), promised_(promised), all_(all), found_(found), states_(all.size()) {
+        : p_(p),
+          moves_data_(traits(p.what).moves_data()),
+          promised_(promised),
+          all_(all),
+          found_(found),
+          states_(all.size()) {
         for (std::int32_t r = 0; r < p_.ranks; ++r) start(r);
     }
 

@@ -6,8 +6,8 @@
 // Let M be the time of a vector on a link, N segments. After the last arrival, if the others are done: M for its vector
 // to go in, and two trees of ceil(log2 P) levels, in each of which a segment takes two steps at most, and one more:
 // M (1 + (2 ceil(log2 P) + 2)/N), and the trees lose some time where ranks serve the last one: M/8 to M/2 in
-// simulation. So it takes N well above log2 P to gain something. Unless the last one comes alone, so much later than
-// the others that this pays, it is an algorithm for ranks that come together.
+// simulation. Unless the last one comes alone, so much later than the others that this pays, it is an algorithm for
+// ranks that come together.
 //
 // Rank counts: any. All ranks get the same bits: every segment is combined once.
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.

@@ -51,7 +51,7 @@ void expect_right(const algorithm& a, const problem& p) {
 }
 
 TEST(two_level, is_right_in_every_order_of_a_few_ranks) {
-    EXPECT_EQ(host_aware().size(), 6);
+    EXPECT_EQ(host_aware().size(), 8);
     host_drawer draw(1);
     for (const algorithm* a : host_aware()) {
         for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {

@@ -281,14 +281,14 @@ TEST(director, learns_nothing_from_calls_that_fail) {
         return time_ns(p.fails(call, 1) ? 10s : 10ms);
     };
     const outcome plan_fails = directed(p);
-    EXPECT_EQ(plan_fails.decisions("kept"), 1U);
-    EXPECT_EQ(plan_fails.decisions("withdrawn"), 0U);
+    EXPECT_EQ(plan_fails.decisions(verdict::kept), 1U);
+    EXPECT_EQ(plan_fails.decisions(verdict::withdrawn), 0U);
     EXPECT_EQ(plan_fails.native_calls(40), 0);
     // Native calls take long where they fail; else no plan promises to be better.
     p.fails = [](std::uint64_t call, int r) { return call <= 6 && r == 1; };
     p.native_tail = [&](std::uint64_t call, const arrivals&) { return time_ns(p.fails(call, 1) ? 10s : 40ms); };
     p.plans[0].promised = [](const arrivals&) { return time_ns(50ms); };
-    EXPECT_EQ(directed(p).decisions("tried"), 0U);
+    EXPECT_EQ(directed(p).decisions(verdict::tried), 0U);
 }
 
 TEST(director, finds_that_the_native_default_is_a_bad_choice) {

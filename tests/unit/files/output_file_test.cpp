@@ -1,8 +1,8 @@
 // Files that are written as a whole, or line by line: nothing else is replaced, and nothing is left half-written.
 #include "files/output_file.hpp"
 
-#include "support/error_text.hpp"
 #include "rubato/core.hpp"
+#include "support/error_text.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
