@@ -148,7 +148,7 @@ chunk_table call_side::in_bytes(bool packed) const {
     return t;
 }
 
-call_facts::call_facts(const call& c, int my_rank, int size)
+call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
     : what(c.what), me(my_rank), ranks(size), root(c.root), op(c.op) {
     const collective_traits& t = traits();
     if (!t.moves_data()) return;
@@ -161,7 +161,7 @@ call_facts::call_facts(const call& c, int my_rank, int size)
     else if (t.has_output(me, root))
         out = output_of(c, *this);
     if (by_output) in = t.wide_input ? out : out.own_chunk(me);
-    check_buffers(c, *this);
+    if (with_buffers) check_buffers(c, *this);
     // A side that this rank does not use has chunks as large as the other's.
     if (!in.used) in.count = out.count, in.type = out.type, in.element = out.element;
     if (!out.used) out.count = in.count, out.type = in.type, out.element = in.element;

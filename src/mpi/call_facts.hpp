@@ -25,8 +25,9 @@ struct call_side {
 
 struct call_facts {
     call_facts() = default;
-    /// Throws `error` if an argument is wrong.
-    call_facts(const call& c, int my_rank, int size);
+    /// Throws `error` if an argument is wrong. `with_buffers`: false before the call is made, when its buffers may not
+    /// be there yet.
+    call_facts(const call& c, int my_rank, int size, bool with_buffers = true);
 
     collective what = collective::barrier;
     int me = 0;
@@ -36,8 +37,8 @@ struct call_facts {
     call_side in{}, out{};
     bool in_place = false;   ///< both are the same memory
     std::int64_t bytes = 0;  ///< of a chunk; where chunks differ, of this rank's, or intent::unknown
-    std::int64_t agreed_bytes =
-        0;  ///< of a chunk, the mean one where chunks differ, or intent::unknown; equal on all ranks
+    /// Of a chunk, the mean one where chunks differ, or intent::unknown; equal on all ranks.
+    std::int64_t agreed_bytes = 0;
     // Of a reduction:
     std::int32_t type_number = -1;  ///< among the predefined ones, see predefined.hpp
     std::int32_t op_number = -1;

@@ -136,7 +136,7 @@ public:
     }
 
     outline outline_of(const selection& how, const call& c) const {
-        const call_facts known(c, rank_, size_);
+        const call_facts known(c, rank_, size_, false);
         return {intent_of(how, known), known.sizes(), how.use == nullptr};
     }
     intent intent_of(const selection& how, const call_facts& c) const {

@@ -17,7 +17,9 @@
 #define NONBLOCKING(function, what, ...)                                                 \
     ENTRY(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
           (ARGUMENTS(__VA_ARGS__), request), MEMBERS(__VA_ARGS__))
-#define PERSISTENT(function, what, ...)                                                                   \
+// By way of this, INIT(...) is a name before it becomes a text.
+#define PERSISTENT(...) MAKER(__VA_ARGS__)
+#define MAKER(function, what, ...)                                                                        \
     extern "C" RUBATO_API int function(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request) {    \
         static const auto next = next_function(function, #function);                                      \
         return make<collective::what>(SITE, comm, arguments<COUNT, PLACE>{MEMBERS(__VA_ARGS__)}, request, \

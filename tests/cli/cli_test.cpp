@@ -149,7 +149,7 @@ TEST_F(help, bad_command_lines) {
     bad("report -ox.html a.rubato --foo", "there is no option '--foo'");
     bad("exec --output / -- true", "a file needs a name");
     bad("exec --output . -- true", "it is a folder; name a file in it");
-    bad("exec --background-interval 0s -- true", "give one such as 100us");
+    bad("exec --background-interval 0s -- true", "give a time such as 100us");
 }
 
 TEST_F(help, output_nobody_reads_is_harmless) {
@@ -1015,7 +1015,7 @@ TEST_F(report_command, leaves_nothing_half_written_on_a_full_disk) {
                   "rubato: cannot write 'x': No space left on device; make room, or write to another place\n");
     }
     const outcome drawn = shell(fmt::format(
-        "{} {} schedule bcast/binomial --ranks 64 --format svg -o x; echo $?; ls -A'", mounted, RUBATO_COMMAND));
+        "{} {} schedule bcast/binomial --ranks 256 --format svg -o x; echo $?; ls -A'", mounted, RUBATO_COMMAND));
     EXPECT_EQ(drawn.out, "2\n");
 }
 

@@ -265,13 +265,16 @@ TEST(director, wins_back_the_tail_of_a_late_rank) {
     ASSERT_TRUE(tried.promised && tried.of_incumbent && tried.pattern);
     EXPECT_EQ(tried.promised->tail, 10ms);
     EXPECT_EQ(tried.promised->segments, 32U);
-    EXPECT_EQ(tried.of_incumbent->tail, 40ms);
+    // Exchanging arrivals takes the ranks some microseconds.
+    EXPECT_GE(tried.of_incumbent->tail, 40ms);
+    EXPECT_LT(tried.of_incumbent->tail, 41ms);
     EXPECT_EQ(tried.pattern->last, 3);
     EXPECT_FALSE(tried.measured);
 }
 
 TEST(director, learns_nothing_from_calls_that_fail) {
     program p = late_rank(3);
+    p.calls = 300;  // before it asks again whether the plan is better
     const outcome before = directed(p);
     // The plan's calls take long where they fail on one rank, in its trial.
     const auto first =
