@@ -1,5 +1,6 @@
 #include "bench/overlap.hpp"
 
+#include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/layout.hpp"
 #include "statistics/statistics.hpp"
@@ -225,10 +226,10 @@ overlap_campaign::spent overlap_campaign::run_beside(const request& r, const ent
 results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine) const {
     std::int64_t longest = mine.total.count();
     mpi::check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
-    std::array<std::int64_t, 4> sums{mine.initiation.count(), mine.testing.count(), mine.waiting.count(),
-                                     mine.processor.count()};
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T, MPI_SUM, world),
-               "MPI_Allreduce");
+    struct {
+        std::int64_t initiation, testing, waiting, processor;
+    } sums{mine.initiation.count(), mine.testing.count(), mine.waiting.count(), mine.processor.count()};
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &sums, numbers_in(sums), MPI_INT64_T, MPI_SUM, world), "MPI_Allreduce");
     results::overlap o;
     o.name = e.who->known.name;
     switch (e.how) {
@@ -239,10 +240,10 @@ results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine)
     }
     o.tests = e.tests;
     o.total = time_ns(longest);
-    o.initiation = time_ns(sums[0] / ranks_);
-    o.testing = time_ns(sums[1] / ranks_);
-    o.waiting = time_ns(sums[2] / ranks_);
-    o.overhead = time_ns(sums[3] / ranks_);
+    o.initiation = time_ns(sums.initiation / ranks_);
+    o.testing = time_ns(sums.testing / ranks_);
+    o.waiting = time_ns(sums.waiting / ranks_);
+    o.overhead = time_ns(sums.processor / ranks_);
     return o;
 }
 

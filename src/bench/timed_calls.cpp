@@ -1,5 +1,6 @@
 #include "bench/timed_calls.hpp"
 
+#include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "network/mpi/measured_link.hpp"
 #include "statistics/statistics.hpp"
@@ -47,7 +48,9 @@ link timed_calls::measure_link() {
     mpi::check(MPI_Comm_split(world, me_ < 2 ? 0 : MPI_UNDEFINED, me_, &pair), "MPI_Comm_split");
     if (pair != MPI_COMM_NULL)
         mpi::check(MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler");
-    std::array<std::int64_t, 2> measured{};
+    struct {
+        std::int64_t latency, large_message;
+    } measured{};
     if (me_ == 0) {
         constexpr int times = 200;
         mpi::link_client client(pair, 8);
@@ -55,19 +58,20 @@ link timed_calls::measure_link() {
         round_trips.reserve(times);
         for (int i = 0; i < times; ++i) round_trips.push_back(client.round_trip(1, {}, 8));
         client.stop();
-        measured[0] = static_cast<std::int64_t>(median(round_trips) / 2);
+        measured.latency = static_cast<std::int64_t>(median(round_trips) / 2);
     } else if (me_ == 1) {
         mpi::serve_link(pair, 8);
     }
     if (pair != MPI_COMM_NULL) {
-        measured[1] = std::min(mpi::time_large_message(pair, plain_.clock(), true, 2s),
-                               mpi::time_large_message(pair, plain_.clock(), false, 2s))
-                          .count();
+        measured.large_message = std::min(mpi::time_large_message(pair, plain_.clock(), true, 2s),
+                                          mpi::time_large_message(pair, plain_.clock(), false, 2s))
+                                     .count();
         mpi::check(MPI_Comm_free(&pair), "MPI_Comm_free");
     }
-    mpi::check(MPI_Bcast(measured.data(), 2, MPI_INT64_T, 0, world), "MPI_Bcast");
+    mpi::check(MPI_Bcast(&measured, numbers_in(measured), MPI_INT64_T, 0, world), "MPI_Bcast");
     const auto bytes = static_cast<double>(mpi::large_message);
-    return {time_ns(measured[0]), std::max(0.0, static_cast<double>(measured[1] - measured[0]) / bytes)};
+    return {time_ns(measured.latency),
+            std::max(0.0, static_cast<double>(measured.large_message - measured.latency) / bytes)};
 }
 
 time_ns timed_calls::clock_error() const {
@@ -109,27 +113,28 @@ bool timed_calls::uses_predictor(const contestant& c) const {
 
 std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const std::vector<recorded_step>& mine,
                                                                            time_ns start) const {
-    constexpr std::size_t width = 4;
-    std::vector<std::int64_t> numbers;
+    struct told {
+        std::int64_t kind, peer, begin, end;
+    };
+    std::vector<told> own;
     for (const recorded_step& s : mine)
-        numbers.insert(numbers.end(), {static_cast<std::int64_t>(s.kind), s.peer, (s.when.begin - start).count(),
-                                       (s.when.end - start).count()});
-    auto size = static_cast<int>(numbers.size());
+        own.push_back(
+            {static_cast<std::int64_t>(s.kind), s.peer, (s.when.begin - start).count(), (s.when.end - start).count()});
+    const int size = static_cast<int>(own.size()) * numbers_in<told>();
     std::vector<int> sizes(static_cast<std::size_t>(ranks_));
     mpi::check(MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, world), "MPI_Gather");
     std::vector<int> places(sizes.size());
     std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), 0);
-    std::vector<std::int64_t> all(me_ == 0 ? static_cast<std::size_t>(places.back() + sizes.back()) : 0);
+    const auto told_in = [](int numbers) { return static_cast<std::size_t>(numbers / numbers_in<told>()); };
+    std::vector<told> all(me_ == 0 ? told_in(places.back() + sizes.back()) : 0);
     mpi::check(
-        MPI_Gatherv(numbers.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world),
+        MPI_Gatherv(own.data(), size, MPI_INT64_T, all.data(), sizes.data(), places.data(), MPI_INT64_T, 0, world),
         "MPI_Gatherv");
     std::vector<std::vector<results::timeline_step>> steps(me_ == 0 ? sizes.size() : 0);
     for (std::size_t r = 0; r < steps.size(); ++r)
-        for (std::size_t i = 0; i < static_cast<std::size_t>(sizes[r]); i += width) {
-            const std::int64_t* const of = &all[static_cast<std::size_t>(places[r]) + i];
-            steps[r].push_back({std::string(step_names[static_cast<std::size_t>(of[0])]),
-                                static_cast<std::int32_t>(of[1]), time_ns(of[2]), time_ns(of[3])});
-        }
+        for (const told& of : std::span(all).subspan(told_in(places[r]), told_in(sizes[r])))
+            steps[r].push_back({std::string(step_names[static_cast<std::size_t>(of.kind)]),
+                                static_cast<std::int32_t>(of.peer), time_ns(of.begin), time_ns(of.end)});
     return steps;
 }
 
@@ -176,19 +181,21 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
         mpi::run_native(native, job);
     const time_ns exit = now();
 
-    constexpr std::size_t told = 4;
-    const std::array<std::int64_t, told> mine{
-        arrival.count(), exit.count(), static_cast<std::int64_t>(ours->begun_early() - begun_before), start.count()};
-    std::vector<std::int64_t> all(told * arrivals.size());
-    mpi::check(MPI_Allgather(mine.data(), told, MPI_INT64_T, all.data(), told, MPI_INT64_T, world), "MPI_Allgather");
-    const std::int64_t zero = all[3];  // rank 0's start
+    struct told {
+        std::int64_t arrival, exit, begun_early, start;
+    };
+    const told mine{arrival.count(), exit.count(), static_cast<std::int64_t>(ours->begun_early() - begun_before),
+                    start.count()};
+    std::vector<told> all(arrivals.size());
+    mpi::check(MPI_Allgather(&mine, numbers_in(mine), MPI_INT64_T, all.data(), numbers_in(mine), MPI_INT64_T, world),
+               "MPI_Allgather");
+    const std::int64_t zero = all.front().start;
     outcome result;
     result.seen.name = c.known.name;
     for (std::size_t r = 0; r < arrivals.size(); ++r) {
-        const std::span of = std::span(all).subspan(told * r, told);
-        result.seen.arrivals.emplace_back(of[0] - zero);
-        result.seen.exits.emplace_back(of[1] - zero);
-        result.seen.begun_early += static_cast<std::int32_t>(of[2]);
+        result.seen.arrivals.emplace_back(all[r].arrival - zero);
+        result.seen.exits.emplace_back(all[r].exit - zero);
+        result.seen.begun_early += static_cast<std::int32_t>(all[r].begun_early);
         result.seen.late |= how_.start == start_by::window && result.seen.arrivals[r] > arrivals[r] + how_.tolerance;
     }
     if (with_steps) result.steps = gather_steps(ours->recorded_steps(), time_ns(zero));

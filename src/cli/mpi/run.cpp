@@ -2,6 +2,7 @@
 #include "bench/contestants.hpp"
 #include "bench/experiment.hpp"
 #include "cli/command.hpp"
+#include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
@@ -53,9 +54,14 @@ times measure(time_ns delay, Before before, F f) {
     const time_ns arrival = clock::now() - zero;
     f();
     const time_ns exit = clock::now() - zero;
-    std::array<std::int64_t, 3> extremes{-arrival.count(), arrival.count(), exit.count()};
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
-    return {time_ns(extremes[2] + extremes[0]), time_ns(extremes[2] - extremes[1])};
+    struct {
+        std::int64_t before_first;
+        std::int64_t last;
+        std::int64_t exit;
+    } latest{-arrival.count(), arrival.count(), exit.count()};
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &latest, numbers_in(latest), MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD),
+               "MPI_Allreduce");
+    return {time_ns(latest.exit + latest.before_first), time_ns(latest.exit - latest.last)};
 }
 
 time_ns median(std::vector<times> all, time_ns times::*which) {
