@@ -224,7 +224,7 @@ TEST(reduction_costs, of_a_chain_are_ranks_and_segments) {
 }
 
 TEST(reduction_costs, of_radix_k_add_up_its_factors) {
-    const auto check = [](std::vector<std::int32_t> radix, std::int32_t P, std::int64_t rounds) {
+    const auto check = [](const std::vector<std::int32_t>& radix, std::int32_t P, std::int64_t rounds) {
         std::int64_t per_rank = 0;
         for (const std::int32_t k : radix) per_rank += k - 1;
         expect(run("reduce/radix_k", P, 1, P - 1, radix), rounds, P * per_rank + P - 1, "reduce/radix_k", P);
