@@ -28,7 +28,7 @@ struct options {
                                      "gather/sorted_binomial+early"};
     std::string scatter = fft::native;
     std::string size = "256Ki";
-    std::string pattern = "balanced";
+    std::string arrivals = "balanced";
     std::string iterations = "1000";
     std::string block = "10";
     std::string threads{};  // not given
@@ -99,7 +99,7 @@ settings::settings(const options& o, const place& p)
         throw rubato::error(fmt::format("'{}' is no scatter", o.scatter), "the signal is scattered",
                             "give 'native' or one that 'rubato algorithms scatter' lists");
     for (std::int64_t i = 0; i < iterations; ++i)
-        delays.push_back(rubato::parse_arrivals(o.pattern, p.ranks, i)[static_cast<std::size_t>(p.me)]);
+        delays.push_back(rubato::parse_arrivals(o.arrivals, p.ranks, i)[static_cast<std::size_t>(p.me)]);
 }
 
 /// Iterations `begin` to `end` of one algorithm.
@@ -181,16 +181,16 @@ void print(const options& o, const settings& s, const place& p, time_ns clock_er
                             {"elapsed_ns", whole(all[a].elapsed).count()},
                             {"tail_ns", whole(all[a].tail).count()},
                             {"error", all[a].error}});
-        const nlohmann::ordered_json object{{"ranks", p.ranks},     {"floats", s.floats},
-                                            {"threads", s.threads}, {"scatter", o.scatter},
-                                            {"pattern", o.pattern}, {"iterations", s.iterations},
-                                            {"block", s.block},     {"clock_error_ns", clock_error.count()},
+        const nlohmann::ordered_json object{{"ranks", p.ranks},      {"floats", s.floats},
+                                            {"threads", s.threads},  {"scatter", o.scatter},
+                                            {"pattern", o.arrivals}, {"iterations", s.iterations},
+                                            {"block", s.block},      {"clock_error_ns", clock_error.count()},
                                             {"algorithms", rows}};
         fmt::print("{}\n", object.dump());
         return;
     }
     fmt::print("{} ranks of {} thread{}, {} floats, scatter {}, arrivals {}; {} iterations, clocks within {}\n",
-               p.ranks, s.threads, s.threads == 1 ? "" : "s", s.floats, o.scatter, o.pattern, s.iterations,
+               p.ranks, s.threads, s.threads == 1 ? "" : "s", s.floats, o.scatter, o.arrivals, s.iterations,
                rubato::format_time(clock_error));
     fmt::print("{:<32}{:>12}{:>12}{:>12}{:>12}{:>10}\n", "gather", "total", "run time", "elapsed", "tail", "error");
     for (std::size_t a = 0; a < all.size(); ++a) {
@@ -238,16 +238,17 @@ int run(const options& o, const place& p) {
 void add_options(CLI::App& app, options& o) {
     app.add_option("gather", o.gathers,
                    "the gathers to compare: ids of Rubato, with +early if it may start before its rank arrives, or "
-                   "'native' (default: those of Table 5)")
+                   "'native' (default: the gathers of Table 5)")
         ->type_name("ID");
-    app.add_option("--scatter", o.scatter, "an id of Rubato, or native (default)")->type_name("ID");
-    app.add_option("--size", o.size, "floats in the signal, two per complex number (default 256Ki)")->type_name("N");
-    app.add_option("--iterations", o.iterations, "of each algorithm (default 1000)")->type_name("N");
-    app.add_option("--block", o.block, "iterations before the next algorithm's turn (default 10)")->type_name("N");
-    app.add_option("--pattern", o.pattern, "how much longer ranks compute (default balanced)")->type_name("PATTERN");
+    app.add_option("--scatter", o.scatter, "an id of Rubato, or native (default: native)")->type_name("ID");
+    app.add_option("--size", o.size, "floats in the signal, two per complex number (default: 256Ki)")->type_name("N");
+    app.add_option("--iterations", o.iterations, "of each algorithm (default: 1000)")->type_name("N");
+    app.add_option("--block", o.block, "iterations before the next algorithm's turn (default: 10)")->type_name("N");
+    app.add_option("--arrivals", o.arrivals, "how much longer ranks compute (default: balanced)")->type_name("PATTERN");
+    app.add_option("--pattern", o.arrivals)->group("");  // what it was called once
     app.add_option("--threads", o.threads, "of a rank (default: the host's cores shared out among its ranks)")
         ->type_name("N");
-    app.add_option("--seed", o.seed, "of the signal (default 1)")->type_name("N");
+    app.add_option("--seed", o.seed, "of the signal (default: 1)")->type_name("N");
     app.add_flag("--json", o.json, "one JSON object");
     app.footer(
         "Rank 0 cuts a signal into independent ones by decimation in frequency and scatters them, every rank "
@@ -260,7 +261,7 @@ void add_options(CLI::App& app, options& o) {
         "The first and the last transform of each algorithm are checked; exit status 1 if one is wrong.\n\n"
         "Examples:\n"
         "  mpirun -n 8 fft\n"
-        "  mpirun -n 4 fft native gather/sorted_linear_sync+early --iterations 200 --pattern uniform:max=2ms,seed=1\n"
+        "  mpirun -n 4 fft native gather/sorted_linear_sync+early --iterations 200 --arrivals uniform:max=2ms,seed=1\n"
         "  mpirun -n 6 fft --size 96Ki --scatter scatter/binomial --iterations 100 --json");
 }
 

@@ -152,6 +152,13 @@ private:
             const time_ns least = use_.arrival_aware ? last : std::max(last, first_of(asked_) + all_together);
             all.end = std::clamp(all.end, least, last + all_together);
         }
+        // Messages tell more of many ranks than time does: what a message costs may be little beside its bytes while
+        // these are shared by few.
+        if (s_.inside == nullptr) {
+            load l;
+            l.messages = all.messages;
+            all.end = std::max(all.end, first_of(asked_) + least_time(s_.network, l));
+        }
         return all;
     }
 

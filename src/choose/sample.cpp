@@ -24,19 +24,6 @@ std::vector<rank> some_ranks(const problem& p) {
     return who;
 }
 
-/// How long a rank is busy with that at least.
-time_ns least_time(const model& m, const load& l) {
-    const double most = std::max(l.sent, l.received);
-    double ns = 0;
-    if (const auto* h = std::get_if<hockney>(&m.network))
-        ns = std::max(l.messages / 2 * h->alpha, most * h->beta) + l.combined * h->gamma;
-    else if (const auto* n = std::get_if<loggp>(&m.network))
-        ns = std::max(l.messages * n->o + l.combined * n->combine, (most - l.messages) * n->G);
-    else if (const auto* f = std::get_if<loggp5>(&m.network))
-        ns = l.messages * f->o + l.sent * f->G;
-    return time_within(std::max(ns, 0.));
-}
-
 load mean(std::span<const load> all) {
     load sum;
     const auto n = static_cast<double>(all.size());
@@ -51,6 +38,18 @@ load mean(std::span<const load> all) {
 }
 
 }  // namespace
+
+time_ns least_time(const model& m, const load& l) {
+    const double most = std::max(l.sent, l.received);
+    double ns = 0;
+    if (const auto* h = std::get_if<hockney>(&m.network))
+        ns = std::max(l.messages / 2 * h->alpha, most * h->beta) + l.combined * h->gamma;
+    else if (const auto* n = std::get_if<loggp>(&m.network))
+        ns = std::max(l.messages * n->o + l.combined * n->combine, (most - l.messages) * n->G);
+    else if (const auto* f = std::get_if<loggp5>(&m.network))
+        ns = l.messages * f->o + l.sent * f->G;
+    return time_ns(static_cast<time_ns::rep>(std::clamp(ns, 0., static_cast<double>(longest_time.count()))));
+}
 
 load load_of(const schedule& s, const layout& sizes) {
     load l;
@@ -89,13 +88,15 @@ std::optional<sample> take_sample(const algorithm& a, const problem& p, const se
     return result;
 }
 
+double time_to_sort(const algorithm& a, const problem& p) {
+    return a.arrival_aware && a.build != nullptr ? static_cast<double>(p.ranks) * p.ranks / 64 : 0;
+}
+
 std::size_t estimated_steps(const algorithm& a, const problem& p, const std::optional<sample>& some) {
     const auto ranks = static_cast<std::size_t>(p.ranks);
     if (!some) return a.build_some == nullptr ? SIZE_MAX : 3 * ranks * p.segments;
-    // Who is asked for one schedule at a time sorts all ranks each time, some hundred times as quickly as it makes
-    // steps.
-    const std::size_t sorting = a.arrival_aware && a.build != nullptr ? ranks * ranks / 64 : 0;
-    return sorting + static_cast<std::size_t>(some->root.steps + some->others.steps * static_cast<double>(ranks - 1));
+    return static_cast<std::size_t>(time_to_sort(a, p) + some->root.steps +
+                                    some->others.steps * static_cast<double>(ranks - 1));
 }
 
 }  // namespace rubato

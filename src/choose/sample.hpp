@@ -15,6 +15,9 @@ struct load {
     double combined = 0;
 };
 
+/// How long a rank is busy with that at least.
+time_ns least_time(const model& m, const load& l);
+
 load load_of(const schedule& s, const layout& sizes);
 
 struct sample {
@@ -26,6 +29,10 @@ struct sample {
 
 /// Nothing if even some schedules take too long to make.
 std::optional<sample> take_sample(const algorithm& a, const problem& p, const setting& s);
+
+/// An algorithm that makes one schedule at a time sorts all ranks each time, some hundred times as quickly as it makes
+/// steps: in the time of so many steps.
+double time_to_sort(const algorithm& a, const problem& p);
 
 /// What it takes to make and to simulate the schedules of all ranks, in steps.
 std::size_t estimated_steps(const algorithm& a, const problem& p, const std::optional<sample>& some);

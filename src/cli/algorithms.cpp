@@ -2,6 +2,8 @@
 #include "rubato/algorithm.hpp"
 
 #include "cli/command.hpp"
+#include "rubato/cost.hpp"
+#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -51,29 +53,100 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
     return align(rows, {false, false, false, false, false});
 }
 
+/// What a page of costs is about. Every algorithm can solve it.
+struct example {
+    static constexpr std::int32_t ranks = 16;
+    static constexpr std::int32_t hosts = 4;
+    static constexpr std::uint32_t segments = 8;
+    static constexpr std::int64_t bytes = 1 << 20;
+
+    static problem of(const algorithm& a) {
+        problem p;
+        p.what = a.what;
+        p.ranks = ranks;
+        p.segments = a.segmented ? segments : 1;
+        p.idempotent = true;
+        if (a.host_aware) p.hosts = parse_hosts(fmt::format("{}", hosts), ranks);
+        return p;
+    }
+};
+
+/// Bars would end a cell.
+std::string cell(std::string_view text) {
+    std::string escaped;
+    for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+    return escaped;
+}
+
+std::string markdown_row(const algorithm& a) {
+    const problem p = example::of(a);
+    const layout sizes = layout::uniform(a.what == collective::barrier ? 0 : chunk_of(example::bytes, p));
+    const cost c = count_cost(build_all(a, p), std::span(&sizes, 1));
+    std::int64_t most = 0;
+    for (const rank_cost& r : c.ranks) most = std::max(most, r.bytes);
+    const std::string also = a.alias.empty() ? "" : fmt::format(" ({})", a.alias);
+    return fmt::format("| `{}`{} | {} | {} | {} | {} | {} | {} | {} |\n", a.name(), also, cell(a.summary), c.rounds,
+                       c.messages, format_bytes(c.bytes), format_bytes(most), joined(need_names(a)), cell(a.source));
+}
+
+/// A page for people, with what each algorithm costs.
+std::string as_markdown(const std::vector<const algorithm*>& chosen) {
+    std::string out = fmt::format(
+        "# Algorithms\n\n"
+        "`rubato algorithms --format markdown` makes this page from the registry, `src/algorithms/table.def`.\n\n"
+        "The costs are those of one example: {} ranks that arrive together, {} in the vector, or in the buffer that "
+        "has\n"
+        "a chunk for each rank, {} segments where an algorithm cuts vectors, and {} hosts where it distinguishes "
+        "hosts.\n"
+        "Rounds: messages on the longest chain of steps that wait for each other. Messages and bytes: sent by all\n"
+        "ranks. Most: bytes sent by the rank that sends most. Arrival-aware algorithms do something else if ranks are\n"
+        "late; `rubato sim` shows the gain.\n\n"
+        "Needs: `commutative`: the operator commutes. `power_of_two`: the number of ranks is a power of two.\n"
+        "`even_ranks`: the number of ranks is even. `idempotent_or_power`: the operator has x*x = x, or the number of\n"
+        "ranks is a power of the ways plus one. `radix_product`: the product of a given `--radix` is the number of "
+        "ranks.\n"
+        "`radix_above_one`: a given `--radix` is 2 or more. `round_time`: the time of a round is known if arrivals "
+        "differ.\n",
+        example::ranks, format_bytes(example::bytes), example::segments, example::hosts);
+    const algorithm* previous = nullptr;
+    for (const algorithm* a : chosen) {
+        if (!previous || previous->what != a->what)
+            out += fmt::format(
+                "\n## {}\n\n| algorithm | idea | rounds | messages | bytes | most | needs | source |\n"
+                "|---|---|--:|--:|--:|--:|---|---|\n",
+                traits(a->what).name);
+        previous = a;
+        out += markdown_row(*a);
+    }
+    return out;
+}
+
 }  // namespace
 
 void add_algorithms(CLI::App& command, int&) {
     struct options {
         std::string what{};
+        std::string format{};
         bool json = false;
     };
     auto o = std::make_shared<options>();
     CLI::App* app = command.add_subcommand("algorithms", "list the algorithms, by collective");
-    app->add_option("COLLECTIVE", o->what, "only those of this collective, such as reduce");
-    app->add_flag("--json", o->json, "print an array of objects");
+    app->add_option("COLLECTIVE", o->what, "only the algorithms of this collective, such as reduce (default: all)");
+    add_format(*app, o->format, o->json, {"text", "json", "markdown"});
     app->footer(
+        "Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.\n"
         "Examples:\n"
         "  rubato algorithms\n"
         "  rubato algorithms allreduce --json");
-    app->callback([o] {
+    app->callback([o, app] {
         std::vector<const algorithm*> chosen;
         for (const collective_traits& t : collectives()) {
             if (!o->what.empty() && parse_collective(o->what) != t.what) continue;
             for (const algorithm& a : algorithms())
                 if (a.what == t.what) chosen.push_back(&a);
         }
-        write_out(o->json ? as_json(chosen) : as_text(chosen));
+        const std::string format = chosen_format(*app, o->format, o->json);
+        write_out(format == "json" ? as_json(chosen) : format == "markdown" ? as_markdown(chosen) : as_text(chosen));
     });
 }
 

@@ -35,18 +35,13 @@ struct decision {
     std::vector<candidate> ranked{};
 };
 
-decision decide(const options& o) {
+decision decide(const CLI::App& app, const options& o) {
     decision d;
     d.asked = o.problem.make(parse_collective(o.what));
+    refuse_unused(app, parse_algorithms(o.what));
     d.asked.arrivals = parse_arrivals(o.problem.arrivals, d.asked.ranks);
     const model network = parse_model(o.model_text);
-    std::optional<model> inside;
-    if (!o.inside_text.empty()) {
-        if (d.asked.hosts.empty())
-            throw error("--model-inside without --hosts", "each rank has a host of its own",
-                        "say which ranks share one");
-        inside = parse_model(o.inside_text);
-    }
+    const std::optional<model> inside = parse_model_inside(o.inside_text, network, d.asked);
     std::optional<std::uint32_t> segments;
     if (o.problem.segments > 0) segments = d.asked.segments;
     const std::int64_t bytes = size_of(o.bytes, d.asked.what);
@@ -150,36 +145,34 @@ void add_choose(CLI::App& command, int&) {
     o->problem.add_to(*app);
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
-    app->add_option("--model", o->model_text, "cost model, as of 'rubato sim'; curie unless given")->type_name("MODEL");
-    app->add_option("--model-inside", o->inside_text,
-                    "cost model of messages within a host, of the same kind; the same as --model unless given")
-        ->type_name("MODEL");
-    app->add_flag("--early", o->early, "also early forms, which begin before their rank arrives");
+    add_models(*app, o->model_text, o->inside_text);
+    app->add_flag("--early", o->early, "also consider early forms, which begin before their rank arrives");
     app->add_option("--measured", o->measured,
-                    "files of 'rubato bench': what was measured of the MPI library's own algorithms takes part")
+                    "files of 'rubato bench': the MPI library's own algorithms take part as they were measured")
         ->type_name("FILE");
-    app->add_flag("--all", o->all, "every segment size that was tried, not only the best");
+    app->add_flag("--all", o->all, "print every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
     app->footer(
-        "Every algorithm that can solve the problem is simulated, but those that choose while they run; segmenting "
-        "ones\n"
-        "in pieces of 64 KiB down to 4 KiB (or in --segments pieces), as long as smaller ones may be worth it, and\n"
-        "two_level ones if there are --hosts and a --model-inside. Of those that end within 5 % of the\n"
-        "first, counted from the last arrival on, the one is chosen that depends least on what the model leaves out:\n"
-        "without messages that wait for their receiver, with few partners per rank, with few messages.\n"
-        "Where there are too many ranks or steps to simulate, what more ranks cost is found with fewer.\n"
+        "Every algorithm that can solve the problem is simulated, except algorithms that choose while they run.\n"
+        "Algorithms that cut vectors are tried with segments of 64 KiB down to 4 KiB (or with --segments segments), "
+        "as\n"
+        "long as smaller ones may pay; two_level algorithms need --hosts. Several algorithms may end within 5 % of "
+        "the\n"
+        "first, counted from the last arrival. Of these, the choice is the one that depends least on what the model\n"
+        "leaves out: no messages that wait for their receiver, few partners per rank, few messages.\n"
+        "With too many ranks or steps to simulate, the time follows from simulations of fewer ranks.\n"
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
-        "what nobody can beat who sends one message at a time (docs/measuring.md). /Best: of the first to end.\n"
-        "--measured: the median of all calls of native algorithms with the same ranks and root, arrivals that differ "
-        "by\n"
-        "at most a tenth of their spread, and the same size, or sizes around it, between which it is interpolated.\n"
-        "Whether such choices are good, 'rubato report FILES --model MODEL' tells.\n"
+        "what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the\n"
+        "soonest end.\n"
+        "--measured: the median of all calls of native algorithms with the same ranks and root, with arrivals that\n"
+        "differ by at most a tenth of their spread, and of the same size, or interpolated between two sizes.\n"
+        "'rubato report FILE --model MODEL' tells whether such choices are good.\n"
         "Examples:\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"
         "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
-    app->callback([o] {
-        const decision d = decide(*o);
+    app->callback([o, app] {
+        const decision d = decide(*app, *o);
         write_out(o->json ? as_json(d) : as_text(*o, d));
     });
 }

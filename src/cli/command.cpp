@@ -4,11 +4,84 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 namespace rubato::cli {
+namespace {
+
+/// An option, and what an algorithm must do for it to change anything.
+struct purpose {
+    const char* option;
+    const char* does;
+    bool (*serves)(const algorithm&);
+};
+
+constexpr std::array purposes{
+    purpose{"--root", "have a root", [](const algorithm& a) { return traits(a.what).rooted; }},
+    purpose{"--segments", "cut vectors", [](const algorithm& a) { return a.segmented; }},
+    purpose{"--radix", "take a radix", [](const algorithm& a) { return a.takes_radix; }},
+    purpose{"--round-time", "plan in rounds", [](const algorithm& a) { return a.uses_round_time(); }},
+    purpose{"--hosts", "distinguish hosts", [](const algorithm& a) { return a.host_aware; }},
+    purpose{"--noncommutative", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
+    purpose{"--idempotent", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
+    purpose{"--op", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
+    purpose{"--bytes", "move data", [](const algorithm& a) { return a.what != collective::barrier; }},
+    purpose{"--datatype", "move data", [](const algorithm& a) { return a.what != collective::barrier; }},
+};
+
+bool given(const CLI::App& app, const char* option) {
+    const CLI::Option* const found = app.get_option_no_throw(option);
+    return found != nullptr && found->count() > 0;
+}
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
+
+}  // namespace
+
+std::vector<std::int32_t> each_once(std::vector<std::int32_t> numbers) {
+    std::vector<std::int32_t> some;
+    for (const std::int32_t n : numbers)
+        if (std::ranges::find(some, n) == some.end()) some.push_back(n);
+    return some;
+}
+
+std::vector<const algorithm*> parse_algorithms(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    std::vector<const algorithm*> chosen;
+    if (slash == std::string_view::npos) {
+        const collective c = parse_collective(text);
+        for (const algorithm& a : algorithms())
+            if (a.what == c) chosen.push_back(&a);
+        if (chosen.empty())
+            throw error(fmt::format("nothing to do for {}", text), "no algorithm is registered for it",
+                        "'rubato algorithms' lists what there is");
+        return chosen;
+    }
+    std::string_view names = text.substr(slash + 1);
+    for (;;) {
+        const std::string_view name = names.substr(0, names.find(','));
+        const algorithm& a = find_algorithm(fmt::format("{}/{}", text.substr(0, slash), name));
+        if (std::ranges::find(chosen, &a) != chosen.end())
+            throw error(fmt::format("{} is named twice", a.id), "once is enough", "remove one of them");
+        chosen.push_back(&a);
+        if (name.size() == names.size()) return chosen;
+        names.remove_prefix(name.size() + 1);
+    }
+}
+
+void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen) {
+    for (const purpose& p : purposes) {
+        const auto serves = [&p](const algorithm* a) { return p.serves(*a); };
+        if (!given(app, p.option) || std::ranges::any_of(chosen, serves)) continue;
+        if (std::string_view(p.option) == "--hosts" && given(app, "--model-inside")) continue;  // which needs hosts
+        const std::string who = chosen.size() == 1 ? std::string(chosen.front()->id) + " does" : "these algorithms do";
+        throw error(fmt::format("{} has no effect", p.option), fmt::format("{} not {}", who, p.does), "leave it out");
+    }
+}
 
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low,
                                      std::int32_t high) {
@@ -33,28 +106,26 @@ void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, c
 }
 
 void problem_options::add_to(CLI::App& app) {
-    add_integer(app, "-p,--ranks", ranks, "number of ranks", 1, 1 << 20, "how many ranks");
+    add_integer(app, "-p,--ranks", ranks, "number of ranks", 1, 1 << 20, "how many ranks there are");
     app.get_option("--ranks")->required();
-    add_integer(app, "--root", root, "rank", 0, (1 << 20) - 1,
-                "the root, of collectives that have one; 0 unless given");
+    add_integer(app, "--root", root, "rank", 0, (1 << 20) - 1, "the root (default: 0)");
     add_integer(app, "-s,--segments", segments, "number of segments", 1, 1 << 20,
-                "into how many pieces a segmenting algorithm cuts the vector");
+                "how many pieces a vector is cut into, by algorithms that cut vectors");
     app.add_option_function<std::string>(
            "--radix", [this](const std::string& text) { radix = parse_list(text, "radix", 1, 1 << 20); },
            "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
-        ->type_name("K[,K...]");
-    app.add_option("--arrivals", arrivals, "when ranks arrive, for instance single:rank=3,delay=5ms")
+        ->type_name("N[,N...]");
+    app.add_option("--arrivals", arrivals, "when ranks arrive, such as single:rank=3,delay=5ms (default: balanced)")
         ->type_name("PATTERN");
-    app.add_option(
-           "--hosts", hosts,
-           "which ranks share a host: 4 hosts (4), ranks dealt out to them (cyclic:4), or how many are on each\n"
-           "(3,1,2); for algorithms that care; each rank has its own unless given")
+    app.add_option("--hosts", hosts,
+                   "which ranks share a host: 4 hosts (4), ranks dealt out to 4 hosts (cyclic:4), or the number of\n"
+                   "ranks on each (3,1,2) (default: each rank has its own host)")
         ->type_name("HOSTS");
     app.add_option("--round-time", round_time,
-                   "how long sending and combining a segment takes, for algorithms that plan in rounds")
+                   "how long it takes to send and combine a segment, for algorithms that plan in rounds")
         ->type_name("TIME");
     app.add_flag("--noncommutative", noncommutative, "the operator does not commute");
-    app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max have");
+    app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max do");
 }
 
 problem problem_options::make(collective what) const {
@@ -64,7 +135,7 @@ problem problem_options::make(collective what) const {
     p.root = rank(root);
     p.segments = static_cast<std::uint32_t>(std::max(segments, 1));
     p.radix = radix;
-    p.round_time = parse_time(round_time);
+    if (!round_time.empty()) p.round_time = parse_round_time(round_time);
     p.hosts = parse_hosts(hosts, ranks);
     p.commutative = !noncommutative;
     p.idempotent = idempotent;
@@ -72,11 +143,63 @@ problem problem_options::make(collective what) const {
     return p;
 }
 
+void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats) {
+    format = "text";
+    app.add_option("--format", format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
+        ->check(CLI::IsMember(formats).description(""))
+        ->type_name("FORMAT");
+    app.add_flag("--json", json, "the same as --format json");
+}
+
+std::string chosen_format(const CLI::App& app, const std::string& format, bool json) {
+    if (json && app.count("--format") > 0 && format != "json")
+        throw error(fmt::format("--json with --format {}", format), "there is one output", "leave one of them out");
+    return json ? "json" : format;
+}
+
+void add_data(CLI::App& app, std::string& datatype, std::string& op) {
+    app.add_option("--datatype", datatype, "int8, int16, int, int64, unsigned, float or double (default: double)")
+        ->type_name("NAME");
+    app.add_option("--op", op, "sum, prod, min, max, land, lor, lxor, band, bor or bxor (default: sum)")
+        ->type_name("NAME");
+}
+
+void add_models(CLI::App& app, std::string& model_text, std::string& inside_text) {
+    app.add_option("--model", model_text,
+                   "cost model: a preset, file:FILE, or such as hockney:alpha=2us,beta=0.5ns,gamma=0 (default: curie)")
+        ->type_name("MODEL");
+    app.add_option("--model-inside", inside_text,
+                   "cost model of messages within a host, of the same kind (default: the same as --model)")
+        ->type_name("MODEL");
+}
+
+std::optional<model> parse_model_inside(const std::string& text, const model& network, const problem& p) {
+    if (text.empty()) return std::nullopt;
+    if (p.hosts.empty())
+        throw error("--model-inside without --hosts", "each rank has a host of its own", "say which ranks share one");
+    model inside = parse_model(text);
+    if (inside.network.index() != network.network.index())
+        throw error("--model-inside is of another kind than --model", "messages cost the same kind of things",
+                    "give two of the same kind, such as hockney:...");
+    return inside;
+}
+
+time_ns parse_round_time(std::string_view text) {
+    const time_ns t = parse_time(text);
+    if (t == time_ns{})
+        throw error(fmt::format("--round-time {}", text), "a round takes a nanosecond or longer",
+                    "give a longer time, or leave it out");
+    return t;
+}
+
 std::int64_t size_of(const std::string& text, collective what) {
     if (!traits(what).moves_data()) return 0;
     if (text.empty())
         throw error("no size", fmt::format("a {} moves data", traits(what).name), "give one, such as --bytes 4MiB");
-    return parse_bytes(text);
+    const std::int64_t bytes = parse_bytes(text);
+    if (bytes > most_bytes)
+        throw error(fmt::format("--bytes {}", text), "sizes of up to 1024 GiB can be simulated", "give a smaller size");
+    return bytes;
 }
 
 std::int64_t chunk_of(std::int64_t bytes, const problem& p) {

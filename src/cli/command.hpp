@@ -1,11 +1,13 @@
 // What the subcommands share: how they are added, their common options, their output.
 #pragma once
 
-#include "rubato/problem.hpp"
+#include "rubato/algorithm.hpp"
+#include "rubato/model.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,16 @@ std::vector<std::int32_t> parse_list(std::string_view text, std::string_view wha
 void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
                  std::int32_t low, std::int32_t high, const std::string& help);
 
+/// Those of all lists and ranges once, in their order.
+std::vector<std::int32_t> each_once(std::vector<std::int32_t> numbers);
+
+/// All algorithms of a collective, or those that are named: "reduce", "reduce/binomial,ring". Throws if there are none,
+/// or if one is named twice.
+std::vector<const algorithm*> parse_algorithms(std::string_view text);
+
+/// Throws if an option was given that changes nothing for any of these algorithms, such as the root of a barrier.
+void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen);
+
 /// The options that make a problem.
 struct problem_options {
     std::int32_t ranks = 0;
@@ -39,8 +51,8 @@ struct problem_options {
     std::int32_t segments = 0;  ///< 0: not given
     std::vector<std::int32_t> radix{};
     std::string arrivals = "balanced";
-    std::string hosts{};           ///< each rank has its own
-    std::string round_time = "0";  ///< not given
+    std::string hosts{};       ///< not given: each rank has its own
+    std::string round_time{};  ///< not given
     bool noncommutative = false;
     bool idempotent = false;
 
@@ -49,6 +61,19 @@ struct problem_options {
     problem make(collective what) const;
 };
 
+/// The options --format and --json. Text is what there is unless one of them is given.
+void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats);
+/// Throws if they contradict each other.
+std::string chosen_format(const CLI::App& app, const std::string& format, bool json);
+/// The options --datatype and --op, for data that is really moved.
+void add_data(CLI::App& app, std::string& datatype, std::string& op);
+/// The options --model and --model-inside.
+void add_models(CLI::App& app, std::string& model_text, std::string& inside_text);
+/// What messages within hosts cost; nothing if it was not given. Throws unless it is of the same kind as the network's
+/// and some ranks share a host.
+std::optional<model> parse_model_inside(const std::string& text, const model& network, const problem& p);
+/// Longer than nothing.
+time_ns parse_round_time(std::string_view text);
 /// Bytes of the option --bytes, which only a barrier may do without.
 std::int64_t size_of(const std::string& text, collective what);
 /// Bytes of a chunk: of the whole vector, or of a rank's share of the buffer that has one per rank, rounded up.

@@ -166,7 +166,7 @@ void execute(const options& o) {
 }
 
 std::string settings_table() {
-    std::vector<std::vector<std::string>> rows{{"VARIABLE", "UNLESS GIVEN", "EXAMPLE", "MEANING"}};
+    std::vector<std::vector<std::string>> rows{{"VARIABLE", "DEFAULT", "EXAMPLE", "MEANING"}};
     for (const setting_row& r : preload::setting_rows())
         rows.push_back(
             {std::string(r.variable), std::string(r.otherwise), std::string(r.example), std::string(r.meaning)});
@@ -177,8 +177,8 @@ std::string settings_table() {
 
 void add_exec(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand(
-        "exec", "run a program that nobody changed, and see its collectives, or make them faster");
+    CLI::App* app =
+        command.add_subcommand("exec", "run an unchanged MPI program, and see its collectives or make them faster");
     for (const setting_row& r : preload::setting_rows()) {
         if (r.variable == "RUBATO_REPRODUCIBLE") {
             app->add_flag(std::string(r.option), o->reproducible,
@@ -186,24 +186,25 @@ void add_exec(CLI::App& command, int&) {
             continue;
         }
         app->add_option_function<std::string>(
-               std::string(r.option),
+               fmt::format("{}{}", r.option == "--output" ? "-o," : "", r.option),
                [o, variable = std::string(r.variable)](const std::string& text) { o->settings[variable] = text; },
-               fmt::format("{}; {} unless given", r.meaning, r.otherwise))
-            ->type_name("VALUE");
+               fmt::format("{} (default: {})", r.meaning, r.otherwise))
+            ->type_name(r.option == "--output" ? "FILE" : "VALUE");
     }
-    app->add_option("--mpi", o->mpi, "openmpi or mpich, where the launcher does not tell")
-        ->check(CLI::IsMember({"openmpi", "mpich"}))
+    app->add_option("--mpi", o->mpi, "openmpi or mpich, if the launcher does not tell")
+        ->check(CLI::IsMember({"openmpi", "mpich"}).description(""))
         ->type_name("NAME");
     app->add_option("COMMAND", o->command, "what to run, after --")->required();
     app->footer(fmt::format(
-        "The ranks that Open MPI's or MPICH's mpirun starts are given the drop-in and its settings. At the end a file "
-        "is\n"
-        "written for 'rubato report'; if the program is killed, what was seen until then is in FILE.parts. The exit\n"
-        "status is the command's.\n"
-        "Settings may also be variables of the environment. Options come before them:\n{}"
+        "The mpirun of Open MPI or MPICH loads the drop-in into every rank, with its settings. At the end there is a "
+        "file\n"
+        "for 'rubato report'; if the program is killed, FILE.parts has what was seen until then. The exit status is "
+        "that\n"
+        "of the command.\n"
+        "Settings may also be environment variables. Options override them:\n{}"
         "Examples:\n"
         "  rubato exec -- mpirun -n 4 ./program\n"
-        "  rubato exec --mode auto --output run.rubato -- mpirun -n 64 ./program input\n"
+        "  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"
         "  rubato report run.rubato",
         settings_table()));

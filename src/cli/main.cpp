@@ -45,6 +45,46 @@ std::string unexpected(const CLI::App& command, const CLI::App* chosen, bool mar
                        runs && !marked ? ", and what is to be run comes after --" : "");
 }
 
+/// The words of the command line in the parser's terms: --arrivals was --pattern in some subcommands once, and
+/// 'rubato help sim' is 'rubato sim --help'. What stands after -- belongs to another command.
+std::vector<std::string> in_our_words(const CLI::App& command, std::vector<std::string> words) {
+    constexpr std::string_view once = "--pattern";
+    for (std::string& word : words) {
+        if (word == "--") break;
+        if (word == once || word.starts_with("--pattern=")) word.replace(0, once.size(), "--arrivals");
+    }
+    if (words.empty() || words.front() != "help") return words;
+    if (words.size() > 2)
+        throw error("help on more than one subcommand", "'rubato help' takes one", "give the name of one, such as sim");
+    if (words.size() == 1 || words.back() == "help") return {"--help"};
+    for (const CLI::App* sub : command.get_subcommands(nullptr))
+        if (sub->get_name() == words.back()) return {words.back(), "--help"};
+    throw error(fmt::format("no help on '{}'", words.back()), "there is no such subcommand", "'rubato help' lists all");
+}
+
+/// An empty value is a mistake, most often of a script. The words of another command are not ours to judge. The name of
+/// a positional says what it is, so help shows no type.
+void finish_options(CLI::App& command) {
+    const CLI::Validator not_empty(
+        [](const std::string& value) { return std::string(value.empty() ? "its value is empty" : ""); }, "");
+    for (CLI::App* sub : command.get_subcommands(nullptr)) {
+        for (CLI::Option* option : sub->get_options()) {
+            if (option->get_items_expected_max() > 0 && option->get_name() != "COMMAND") option->check(not_empty);
+            if (option->get_positional()) option->type_name("");
+        }
+    }
+}
+
+/// What the parser says, in our words.
+std::string reason_of(const CLI::ParseError& e, const CLI::App& command, const CLI::App* chosen, bool marked) {
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) return unexpected(command, chosen, marked);
+    std::string reason = e.what();
+    if (const std::size_t at = reason.find(": At Most 1 required"); at != std::string::npos)
+        return reason.substr(0, at) + " was given more than once";
+    if (reason.starts_with("The ")) reason[0] = 't';
+    return reason;
+}
+
 int run(int argc, char** argv) {
     CLI::App command(
         "Collectives that do not wait for latecomers: list, draw, verify, simulate and run their algorithms.");
@@ -54,30 +94,33 @@ int run(int argc, char** argv) {
     command.require_subcommand(0, 1);
     command.footer(
         "Examples:\n"
+        "  rubato exec --output run.rubato -- mpirun -n 4 ./program\n"
+        "  rubato report run.rubato -o report.html\n"
+        "  rubato exec --mode auto -- mpirun -n 4 ./program\n"
+        "  rubato choose reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
+        "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
         "  rubato algorithms reduce\n"
         "  rubato schedule reduce/binomial --ranks 8\n"
         "  rubato verify reduce/binomial\n"
-        "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
-        "  rubato choose reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
-        "  rubato report measured.jsonl -o report.html\n"
-        "'rubato SUBCOMMAND --help' tells more.");
+        "'rubato help SUBCOMMAND' tells more.");
     int status = 0;
     for (const auto add : subcommands) add(command, status);
+    finish_options(command);
+    std::vector<std::string> words = in_our_words(command, {argv + 1, argv + argc});
+    const bool marked = std::ranges::find(words, "--") != words.end();
+    std::ranges::reverse(words);  // as the parser takes them
     try {
-        command.parse(argc, argv);
+        command.parse(words);
         if (command.get_subcommands().empty()) write_out(command.help());
         return status;
     } catch (const CLI::Success& wanted) {
         return command.exit(wanted);  // help or version
     } catch (const CLI::ParseError& e) {
-        std::string reason = e.what();
-        if (reason.starts_with("The ")) reason[0] = 't';
-        const auto chosen = command.get_subcommands();
-        const bool marked = std::find(argv, argv + argc, std::string_view("--")) != argv + argc;
-        if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr)
-            reason = unexpected(command, chosen.empty() ? nullptr : chosen.front(), marked);
-        return fail(fmt::format("bad command line: {}; 'rubato{}{} --help' tells what is possible", reason,
-                                chosen.empty() ? "" : " ", chosen.empty() ? "" : chosen.front()->get_name()));
+        const auto subcommands_given = command.get_subcommands();
+        const CLI::App* const chosen = subcommands_given.empty() ? nullptr : subcommands_given.front();
+        const std::string name = chosen == nullptr ? "" : " " + chosen->get_name();
+        return fail(fmt::format("bad command line: {}; 'rubato help{}' tells what is possible",
+                                reason_of(e, command, chosen, marked), name));
     }
 }
 

@@ -9,23 +9,30 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <numeric>
+#include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
 
 namespace rubato::cli {
 
-/// Calls work(0) to work(count - 1). Shows on a terminal how far it is, if that takes longer than two seconds.
-/// An exception in one of them is thrown when all have ended.
+/// Calls work(0), work(1), ... once for each of the weights, which tell how long each takes, relatively. Shows on a
+/// terminal how far it is, and for how long it has been at it, if that is longer than two seconds. An exception in one
+/// of them is thrown when all have ended.
 template <class Work>
-void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) {
+void for_each_in_parallel(std::span<const double> weights, std::string_view doing, Work work) {
     using namespace std::chrono_literals;
+    const std::size_t count = weights.size();
+    const double all = std::accumulate(weights.begin(), weights.end(), 0.);
     std::atomic<std::size_t> next = 0;
     std::mutex mutex;
     std::condition_variable changed;
     std::size_t done = 0;
+    double weight_done = 0;
     std::exception_ptr failure;
     std::vector<std::jthread> threads;
     for (unsigned t = 0; t < std::max(1U, std::thread::hardware_concurrency()); ++t) {
@@ -40,6 +47,7 @@ void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) 
                 const std::lock_guard lock(mutex);
                 if (!failure) failure = thrown;
                 ++done;
+                weight_done += weights[i];
                 changed.notify_one();
             }
         });
@@ -49,12 +57,19 @@ void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) 
     bool shown = false;
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, 200ms, [&] { return done == count; })) {
-        if (!terminal || std::chrono::steady_clock::now() - start < 2s) continue;
-        fmt::print(stderr, "\r{} % {}", 100 * done / count, doing);
+        const auto passed = std::chrono::steady_clock::now() - start;
+        if (!terminal || passed < 2s) continue;
+        fmt::print(stderr, "\r\033[K{:.0f} % {}, {} s", all > 0 ? 100 * weight_done / all : 0, doing, passed / 1s);
         shown = true;
     }
     if (shown) fmt::print(stderr, "\r\033[K");
     if (failure) std::rethrow_exception(failure);
+}
+
+/// All take about as long.
+template <class Work>
+void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) {
+    for_each_in_parallel(std::vector<double>(count, 1.), doing, std::move(work));
 }
 
 }  // namespace rubato::cli

@@ -240,7 +240,11 @@ void predict(const options& o) {
     if (chosen.empty()) chosen.assign(predictors_to_try().begin(), predictors_to_try().end());
     std::vector<row> rows;
     rows.reserve(chosen.size());
-    for (const std::string& text : chosen) rows.push_back(evaluate(s, text));
+    for (const std::string& text : chosen) {
+        if (std::ranges::count(chosen, text) > 1)
+            throw error(fmt::format("predictor {} is given twice", text), "once is enough", "remove one of them");
+        rows.push_back(evaluate(s, text));
+    }
     write_out(o.json ? as_json(o, s, rows) : as_text(o, s, rows));
 }
 
@@ -248,28 +252,29 @@ void predict(const options& o) {
 
 void add_predict(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand("predict", "tell how well arrivals of a trace can be predicted");
-    app->add_option("TRACE", o->trace, "a file with a line per invocation, as many times as ranks in each")->required();
-    app->add_option("--predictor", o->predictors, "may be given several times; one of each kind unless given")
+    CLI::App* app = command.add_subcommand("predict", "show how well the arrivals of a trace can be predicted");
+    app->add_option("TRACE", o->trace, "a file with a line per invocation and in each line a time per rank")
+        ->required();
+    app->add_option("--predictor", o->predictors, "may be given several times (default: one of each kind)")
         ->type_name("PREDICTOR")
         ->allow_extra_args(false);
     add_integer(*app, "--lag", o->lag, "lag", 1, 1024,
-                "invocation k is predicted from those up to k - N; 2 unless given");
-    app->add_flag("--per-rank", o->per_rank, "also the mean error for each rank");
-    app->add_flag("--per-invocation", o->per_invocation, "also the mean error for each invocation");
+                "invocation k is predicted from the invocations up to k - N (default: 2)");
+    app->add_flag("--per-rank", o->per_rank, "also print the mean error for each rank");
+    app->add_flag("--per-invocation", o->per_invocation, "also print the mean error for each invocation");
     app->add_flag("--json", o->json, "print an object with all errors");
     app->footer(
-        "What is predicted is how long after the earliest each rank arrives. Errors are absolute, over all ranks and\n"
-        "invocations that are predicted. OF IMBALANCE: the mean error as a share of the mean imbalance, latest minus\n"
-        "earliest arrival. LAST RANK RIGHT: how often the rank predicted to come last did.\n"
-        "Predictors: balanced (nobody is late), last, average:window=N, exponential:weight=X, trend:window=N (a "
-        "straight\n"
-        "line), given:FILE (the lines of another trace, such as one of an earlier run; the same trace is a perfect\n"
-        "prediction).\n"
-        "Lag: what ranks tell each other in one invocation, all have for certain only in the next but one.\n"
-        "A prediction from progress (PAT_Edge: half is done, so as much is to come) cannot be judged here, since a "
-        "trace\n"
-        "does not tell when half was done.\n"
+        "A prediction says how long after the earliest rank each rank arrives. Errors are absolute, over all ranks "
+        "and\n"
+        "all predicted invocations. OF IMBALANCE: the mean error as a share of the mean imbalance, which is the "
+        "latest\n"
+        "minus the earliest arrival. LAST RANK RIGHT: how often the predicted last rank was the last.\n"
+        "Predictors: balanced (no rank is late), last, average:window=N, exponential:weight=X, trend:window=N (a\n"
+        "straight line), given:FILE (the lines of another trace, such as that of an earlier run; the same trace is a\n"
+        "perfect prediction).\n"
+        "Lag: ranks exchange arrivals in one invocation, and all ranks surely have them two invocations later.\n"
+        "Predictions from progress (PAT_Edge: half of the work is done) cannot be judged here: a trace does not tell\n"
+        "when half of the work was done.\n"
         "Examples:\n"
         "  rubato predict examples/traces/phases.txt\n"
         "  rubato predict examples/traces/straggler.txt --predictor last --predictor trend:window=4 --per-rank\n"

@@ -125,20 +125,19 @@ void add_report(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
     CLI::App* app = command.add_subcommand(
         "report", "show what was measured, or how a program was observed, as tables and as a page");
-    app->add_option(
-           "FILES", o->files,
-           "files of 'rubato bench', of which what is alike is put together; or the file of an observed program")
+    app->add_option("FILES", o->files,
+                    "files of 'rubato bench', whose equal cases are put together; or the file of one observed program")
         ->required();
-    app->add_option("-o,--output", o->page, "write a page with charts that needs nothing else, such as report.html")
+    app->add_option("-o,--output", o->page, "write a page with charts that needs no other file, such as report.html")
         ->type_name("FILE");
     app->add_flag("--all", o->all,
-                  "print every contestant of every case; of an observed program, every row and algorithm");
-    app->add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
+                  "print every contestant of every case; for an observed program, every row and algorithm");
+    app->add_flag("--json", o->json, "print everything that was computed, with times in nanoseconds");
     app->add_option("--reference", o->reference,
-                    "one more contestant to compare with, beside the best native, 'native' and the best of ours")
+                    "also compare with this contestant, beside the best native one, 'native' and the best of rubato's")
         ->type_name("NAME");
     app->add_option("--model", o->model,
-                    "also simulate what was measured under this cost model, compare, and say whom it would choose")
+                    "also simulate what was measured under this cost model, compare, and show what it would choose")
         ->type_name("MODEL");
     app->add_option("--csv", o->csv, "write a row per sample and rank, of every stage")->type_name("FILE");
     app->add_option("--repro", o->repro, "write the measured samples as ReproMPI's verbose table")->type_name("FILE");
@@ -146,20 +145,19 @@ void add_report(CLI::App& command, int&) {
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. Elapsed: from a rank's\n"
         "arrival to its exit, mean over the ranks. /Bound: run time as a multiple of what no algorithm can beat. All\n"
         "are medians, in brackets the 95 % interval. Samples in which a rank missed its planned arrival do not count.\n"
-        "Ratios compare calls of the same repetition where there are such, and p is that of the signed-rank test.\n"
+        "Ratios compare calls of the same repetition where possible; p is that of the signed-rank test.\n"
         "Remarks: few (fewer than 6 samples: the interval is their range), correlated, drifting, unsteady, outliers.\n"
-        "A contestant that was dropped after the screening is marked 'screened only' and is compared with nobody.\n"
+        "A contestant that was dropped after the screening is marked 'screened only' and is not compared.\n"
         "--csv: file, run, collective, bytes, pattern, datatype, op, root, ranks, contestant, segments, stage,\n"
-        "repetition, late, rank, host, arrival_ns, exit_ns, predicted_ns, bound_ns, begun_early; times from the "
-        "planned\n"
-        "start on. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are the common\n"
-        "clock's.\n"
-        "Of an observed program: a row per communicator, operation and place of the call. TIME: in the call, sum over\n"
-        "the ranks. WAITING: the share of it until the last rank had come. IMBALANCE: how far apart the first and the\n"
-        "last rank came, as a multiple of a message's time (--model), or of the tail. FIRST, LAST: the rank in the\n"
-        "communicator that was so most often. FORESEEABLE: how much of what ranks differ by the best predictor would\n"
-        "have foretold, and how often the last rank. --model: what each algorithm would have taken. Of a program that\n"
-        "did not end, what its ranks left in FILE.parts is reported.\n"
+        "repetition, late, rank, host, arrival_ns, exit_ns, predicted_ns, bound_ns, begun_early; times count from the\n"
+        "planned start. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are those of\n"
+        "the common clock.\n"
+        "An observed program has a row per communicator, operation and place of the call. TIME: in the call, sum over\n"
+        "the ranks. WAITING: the share of it until the last rank had arrived. IMBALANCE: the time between the first\n"
+        "and the last arrival, as a multiple of a message's time (--model) or of the tail. FIRST, LAST: the rank in\n"
+        "the communicator that was first or last most often. FORESEEABLE: how much of the spread of arrivals the best\n"
+        "predictor would have predicted, and how often the last rank. --model: what each algorithm would have taken.\n"
+        "If the program did not end, the report is about what its ranks left in FILE.parts.\n"
         "Examples:\n"
         "  rubato report solver.rubato -o report.html\n"
         "  rubato report reduce.jsonl -o report.html\n"

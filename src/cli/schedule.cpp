@@ -1,7 +1,9 @@
 // rubato schedule: what an algorithm does.
 #include "rubato/schedule.hpp"
 
+#include "choose/steps.hpp"
 #include "cli/command.hpp"
+#include "cli/effort.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/show_rounds.hpp"
 #include "files/output_file.hpp"
@@ -21,9 +23,42 @@ struct options {
     std::string id{};
     problem_options problem{};
     std::int32_t only = -1;
-    std::string format = "text";
+    std::string format{};
+    bool json = false;
+    bool force = false;
     std::string file{};
 };
+
+constexpr step_cost to_list{1'000, 300};  // as text
+constexpr step_cost to_draw{3'000, 300};
+constexpr step_cost to_json{10'000, 1'100};
+constexpr step_cost to_show_rounds{300, 40};
+
+/// Throws if showing it would take minutes or gigabytes.
+void check_size(const options& o, const algorithm& a, const problem& p) {
+    const step_counts n = expected_steps(a, p);
+    const std::string what = fmt::format("{} with {} ranks", a.id, p.ranks);
+    if (o.only >= 0) {
+        // One computation may plan for all ranks, about ten times as quickly as all their steps are simulated.
+        const double planning = a.build_some != nullptr ? n.all / 10 : 0;
+        return refuse_large(what, {{n.most, n.most, planning}, to_list}, "give fewer ranks or segments, or --force");
+    }
+    const bool rounds = rounds_of(a) != nullptr;
+    refuse_large(what,
+                 {n, rounds               ? to_show_rounds
+                     : o.format == "json" ? to_json
+                                          : to_draw},
+                 "give fewer ranks or segments, --rank N for the steps of one rank, or --force");
+}
+
+/// Throws if an option was given that changes nothing.
+void check_options(const CLI::App& app, const algorithm& a) {
+    const algorithm* const chosen = &a;
+    refuse_unused(app, std::span(&chosen, 1));
+    if (app.count("--arrivals") > 0 && !a.arrival_aware)
+        throw error("--arrivals has no effect", fmt::format("{} does not plan by arrivals", a.id),
+                    "leave it out; 'rubato sim' shows what arrivals do to it");
+}
 
 std::string show_rounds(const options& o, const algorithm& a, round_maker make, const problem& p) {
     check(a, p);
@@ -37,8 +72,10 @@ std::string show_rounds(const options& o, const algorithm& a, round_maker make, 
     return o.format == "svg" ? clairvoyant::draw(a.id, in, r) : rounds_to_text(a, p, r);
 }
 
-std::string show(const options& o) {
+std::string show(const CLI::App& app, options o) {
     const algorithm& a = find_algorithm(o.id);
+    check_options(app, a);
+    o.format = chosen_format(app, o.format, o.json);
     problem p = o.problem.make(a.what);
     p.arrivals = parse_arrivals(o.problem.arrivals, p.ranks);
     if (o.only >= p.ranks)
@@ -46,7 +83,8 @@ std::string show(const options& o) {
                     "give one of them");
     if (o.only >= 0 && o.format != "text")
         throw error(fmt::format("--rank with --format {}", o.format), "the steps of one rank are shown as text",
-                    "leave one of them away");
+                    "leave one of them out");
+    if (!o.force) check_size(o, a, p);
     if (const round_maker make = rounds_of(a)) return show_rounds(o, a, make, p);
     if (o.only >= 0) return to_string(build_one(a, p, rank(o.only)));
     const std::vector<schedule> all = build_all(a, p);
@@ -59,25 +97,24 @@ std::string show(const options& o) {
 
 void add_schedule(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand("schedule", "show what an algorithm does: who talks to whom when");
+    CLI::App* app =
+        command.add_subcommand("schedule", "show what an algorithm does: which rank sends what to whom, and when");
     app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
     o->problem.add_to(*app);
     add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
                 "only the steps of this rank, with what each waits for");
-    app->add_option("--format", o->format, "text, json or svg")
-        ->check(CLI::IsMember({"text", "json", "svg"}))
-        ->type_name("FORMAT");
-    app->add_flag_callback(
-        "--json", [o] { o->format = "json"; }, "the same as --format json");
-    app->add_option("-o,--output", o->file, "write to this file")->type_name("FILE");
+    add_format(*app, o->format, o->json, {"text", "json", "svg"});
+    app->add_flag("--force", o->force, "show it even if that takes minutes or gigabytes");
+    app->add_option("-o,--output", o->file, "write to this file (default: standard output)")->type_name("FILE");
     app->footer(
-        "A round is the time of one message: in it a rank sends one and receives one, in the order of its steps.\n"
-        "2<-3:1 means that rank 2 receives block 1 from rank 3.\n"
-        "Algorithms that plan in rounds show these: as JSON an array of transfers for each, with {\"skip\":K} for more "
-        "than\n"
-        "64 idle ones; as SVG who holds what when. If arrivals differ, they need --round-time.\n"
-        "Arrivals are a PATTERN as 'rubato sim --help' lists them, or a time for each rank; ns unless a unit is "
-        "given.\n"
+        "A round is the time of one message: in a round a rank sends one message and receives one, in the order of "
+        "its\n"
+        "steps. 2<-3:1 means that rank 2 receives block 1 from rank 3.\n"
+        "Algorithms that plan in rounds show their rounds: JSON has an array of transfers for each round, and\n"
+        "{\"skip\":N} for N idle rounds if N is above 64; SVG shows which rank holds what and when. If arrivals "
+        "differ,\n"
+        "they need --round-time.\n"
+        "'rubato help sim' lists the arrival patterns. Times are in ns unless they have a unit.\n"
         "Examples:\n"
         "  rubato schedule reduce/binomial --ranks 8\n"
         "  rubato schedule bcast/binomial --ranks 16 --root 5 --format svg -o bcast.svg\n"
@@ -86,10 +123,10 @@ void add_schedule(CLI::App& command, int&) {
         "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format "
         "svg -o "
         "a.svg");
-    app->callback([o] {
-        if (o->file.empty()) return write_out(show(*o));
+    app->callback([o, app] {
+        if (o->file.empty()) return write_out(show(*app, *o));
         const files::output_file out(o->file);
-        out.write(show(*o));
+        out.write(show(*app, *o));
     });
 }
 

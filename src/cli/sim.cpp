@@ -1,9 +1,12 @@
 // rubato sim: how long would it take?
+#include "choose/steps.hpp"
 #include "cli/command.hpp"
+#include "cli/effort.hpp"
 #include "cli/parallel.hpp"
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/choose.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
 #include "rubato/simulate.hpp"
@@ -13,12 +16,19 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <tuple>
 
 namespace rubato::cli {
 namespace {
 
 constexpr std::uint32_t most_segments = 1024;
+// All ranks are simulated as long as that takes some seconds; else a few are, and more follow from these.
+constexpr double longest_of_one = 2e9;  // ns
+constexpr double longest_of_all = 4e9;
+constexpr double longest_to_try = 2e8;  // with a number of segments
+constexpr double most_drawn = 1e5;      // steps; a picture of more is too large for its viewers
 
 struct options {
     std::string what{};
@@ -26,6 +36,7 @@ struct options {
     std::string bytes{};
     std::string model_text = "curie";
     std::string inside_text{};
+    bool force = false;
     bool json = false;
     std::string svg{};
 };
@@ -42,37 +53,20 @@ struct setting {
 struct row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
-    problem p{};  ///< with what this algorithm was given
-    std::vector<time_ns> exits{};
+    problem p{};     ///< with what this algorithm was given
+    effort takes{};  ///< to simulate all ranks
     time_ns run{};
     time_ns tail{};
     time_ns absorption{};
-    cost counted{};
-    double joules = 0;
-    std::int64_t memory = 0;
+    /// What only a simulation of all ranks tells.
+    struct details {
+        std::vector<time_ns> exits{};
+        cost counted{};
+        double joules = 0;
+        std::int64_t memory = 0;
+    };
+    std::optional<details> all{};  ///< nothing: it follows from fewer ranks
 };
-
-std::vector<const algorithm*> choose(const std::string& what) {
-    const std::string_view text = what;
-    const std::size_t slash = text.find('/');
-    std::vector<const algorithm*> chosen;
-    if (slash == std::string_view::npos) {
-        const collective c = parse_collective(text);
-        for (const algorithm& a : algorithms())
-            if (a.what == c) chosen.push_back(&a);
-        if (chosen.empty())
-            throw error(fmt::format("nothing to simulate for {}", text), "no algorithm is registered for it",
-                        "'rubato algorithms' lists those there are");
-        return chosen;
-    }
-    std::string_view names = text.substr(slash + 1);
-    for (;;) {
-        const std::string_view name = names.substr(0, names.find(','));
-        chosen.push_back(&find_algorithm(fmt::format("{}/{}", text.substr(0, slash), name)));
-        if (name.size() == names.size()) return chosen;
-        names.remove_prefix(name.size() + 1);
-    }
-}
 
 simulation run(const setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
                bool record_steps = false) {
@@ -81,23 +75,43 @@ simulation run(const setting& s, const algorithm& a, const std::vector<schedule>
                     {record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr});
 }
 
-/// The run time if all arrive together.
-time_ns balanced_time(const setting& s, const algorithm& a, problem p) {
-    std::ranges::fill(p.arrivals, time_ns{});
+/// The run time by a simulation of all ranks.
+time_ns simulated_time(const setting& s, const algorithm& a, const problem& p) {
     return run_time(p.arrivals, run(s, a, build_all(a, p), p).exits);
 }
 
-/// The power of two that is fastest when all arrive together. Stops where more segments have become much slower, or
-/// so many steps that they take long to simulate.
+/// What fewer ranks tell. Nothing if these are too many still.
+std::optional<candidate> estimate(const setting& s, const algorithm& a, const problem& p) {
+    if (a.dynamic != nullptr) return std::nullopt;
+    candidate c;
+    c.use = &a;
+    c.segments = p.segments;
+    c.round_time = p.round_time;
+    const std::vector<candidate> found = rubato::choose(p, s.chunk, s.network, {c}, s.inside ? &*s.inside : nullptr);
+    if (found.empty()) return std::nullopt;
+    return found.front();
+}
+
+problem all_together(problem p) {
+    std::ranges::fill(p.arrivals, time_ns{});
+    return p;
+}
+
+/// The power of two that is fastest when all arrive together. Stops where more segments have become much slower.
 std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
-    constexpr std::size_t most_steps = 4'000'000;
+    p = all_together(std::move(p));
     std::uint32_t best = 1;
     time_ns fastest = time_ns::max();
     for (p.segments = 1; p.segments <= most_segments && p.segments <= std::max<std::int64_t>(s.chunk, 1);
          p.segments *= 2) {
-        const std::size_t steps = build_one(a, p, p.root).steps.size() * static_cast<std::size_t>(p.ranks);
-        if (p.segments > 1 && steps > most_steps) break;
-        const time_ns t = balanced_time(s, a, p);
+        time_ns t{};
+        if (effort(expected_steps(a, p), to_simulate).ns <= longest_to_try) {
+            t = simulated_time(s, a, p);
+        } else {
+            const std::optional<candidate> c = estimate(s, a, p);
+            if (!c) break;
+            t = c->end;
+        }
         if (t < fastest) {
             fastest = t;
             best = p.segments;
@@ -117,36 +131,70 @@ problem problem_of(const setting& s, const algorithm& a) {
     return p;
 }
 
-row measure(const setting& s, const algorithm& a, problem p) {
-    row result;
-    if (a.segmented && s.choose_segments && !a.has(need::round_time)) p.segments = best_segments(s, a, p);
-    const std::vector<schedule> all = build_all(a, p);
-    const layout sizes = layout::uniform(s.chunk);
-    result.exits = run(s, a, all, p).exits;
-    result.run = run_time(p.arrivals, result.exits);
-    result.tail = tail(p.arrivals, result.exits);
-    result.absorption = absorption(balanced_time(s, a, p), result.run, absolute_imbalance(p.arrivals));
-    result.counted = count_cost(all, std::span(&sizes, 1));
-    result.joules = energy(s.network, result.counted, result.run);
-    result.memory = descriptor_memory(s.network, result.counted);
-    result.p = std::move(p);
-    return result;
+/// An algorithm that cannot do this is left out; the others can still be compared.
+template <class Work>
+void try_to(row& r, Work work) {
+    if (r.skipped) return;
+    try {
+        work();
+    } catch (const error& e) {
+        r.skipped = e.what();
+    }
 }
 
-/// An algorithm that cannot do this is left out; the others can still be compared.
-row try_one(const setting& s, const algorithm& a) {
-    row result;
-    const problem p = problem_of(s, a);
-    result.skipped = unmet_need(a, p);
-    if (!result.skipped) {
-        try {
-            result = measure(s, a, p);
-        } catch (const error& e) {
-            result.skipped = e.what();
-        }
+row prepare(const setting& s, const algorithm& a) {
+    row r;
+    r.a = &a;
+    r.p = problem_of(s, a);
+    r.skipped = unmet_need(a, r.p);
+    try_to(r, [&] {
+        if (a.segmented && s.choose_segments && !a.has(need::round_time)) r.p.segments = best_segments(s, a, r.p);
+        r.takes = effort(expected_steps(a, r.p), to_simulate);
+    });
+    return r;
+}
+
+/// With all ranks.
+void simulate_row(const setting& s, row& r) {
+    const algorithm& a = *r.a;
+    row::details& d = r.all.emplace();
+    const std::vector<schedule> all = build_all(a, r.p);
+    const layout sizes = layout::uniform(s.chunk);
+    d.exits = run(s, a, all, r.p).exits;
+    r.run = run_time(r.p.arrivals, d.exits);
+    r.tail = tail(r.p.arrivals, d.exits);
+    const time_ns imbalance = absolute_imbalance(r.p.arrivals);
+    if (imbalance > time_ns{}) r.absorption = absorption(simulated_time(s, a, all_together(r.p)), r.run, imbalance);
+    d.counted = count_cost(all, std::span(&sizes, 1));
+    d.joules = energy(s.network, d.counted, r.run);
+    d.memory = descriptor_memory(s.network, d.counted);
+}
+
+/// With fewer ranks.
+void extrapolate_row(const setting& s, row& r) {
+    const std::optional<candidate> c = estimate(s, *r.a, r.p);
+    const std::optional<candidate> balanced = estimate(s, *r.a, all_together(r.p));
+    if (!c || !balanced) {
+        r.skipped = fmt::format("it takes {}, and fewer ranks do not tell what all do", to_string(r.takes));
+        return;
     }
-    result.a = &a;
-    return result;
+    r.run = c->end - std::ranges::min(r.p.arrivals);
+    r.tail = c->end - std::ranges::max(r.p.arrivals);
+    r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
+}
+
+/// Which rows are simulated with all ranks: the quickest, as many as take some seconds in all.
+std::vector<bool> affordable(const std::vector<row>& rows, bool force) {
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rows[i].takes.ns; });
+    std::vector<bool> chosen(rows.size());
+    double sum = 0;
+    for (const std::size_t i : order) {
+        sum += rows[i].takes.ns;
+        chosen[i] = force || (rows[i].takes.ns <= longest_of_one && sum <= longest_of_all);
+    }
+    return chosen;
 }
 
 std::string format_energy(double joules) {
@@ -155,46 +203,78 @@ std::string format_energy(double joules) {
     return fmt::format("{:.2f} J", joules);
 }
 
+/// Why some rows are not simulated with all ranks, the slowest first; nothing if all are.
+std::string remark(const std::vector<row>& rows) {
+    constexpr std::size_t most = 5;
+    std::vector<const row*> some;
+    for (const row& r : rows)
+        if (!r.skipped && !r.all) some.push_back(&r);
+    if (some.empty()) return "";
+    std::ranges::stable_sort(some, std::ranges::greater{}, [](const row* r) { return r->takes.ns; });
+    std::vector<std::vector<std::string>> lines;
+    for (std::size_t i = 0; i < std::min(most, some.size()); ++i)
+        lines.push_back({"", std::string(some[i]->a->id), to_string(some[i]->takes)});
+    const std::string more = some.size() > most ? fmt::format("  and {} more\n", some.size() - most) : "";
+    return fmt::format("\nfrom fewer ranks: extrapolated. To simulate all ranks (--force) takes\n{}{}",
+                       align(lines, {false, false, false}), more);
+}
+
+std::string_view how_text(const row& r) { return r.all ? "simulated" : "from fewer ranks"; }
+
 std::string as_text(const std::vector<row>& rows, const std::string& heading) {
     std::vector<std::vector<std::string>> lines{{"ALGORITHM", "RUN TIME", "TAIL", "ABSORPTION", "ROUNDS", "MESSAGES",
                                                  "BYTES SENT", "ENERGY", "MEMORY", "SEGMENTS"}};
+    const std::string note = remark(rows);
+    if (!note.empty()) lines.front().emplace_back("HOW");
     std::string below;
     for (const row& r : rows) {
-        if (r.skipped)
+        if (r.skipped) {
             below += fmt::format("{} skipped: {}\n", r.a->id, *r.skipped);
-        else
-            lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
-                             fmt::format("{}", r.counted.rounds), fmt::format("{}", r.counted.messages),
-                             format_bytes(r.counted.bytes), format_energy(r.joules), format_bytes(r.memory),
-                             fmt::format("{}", r.p.segments)});
+            continue;
+        }
+        const auto known = [&r](auto text) { return r.all ? text(*r.all) : std::string("-"); };
+        using details = row::details;
+        lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
+                         known([](const details& d) { return fmt::format("{}", d.counted.rounds); }),
+                         known([](const details& d) { return fmt::format("{}", d.counted.messages); }),
+                         known([](const details& d) { return format_bytes(d.counted.bytes); }),
+                         known([](const details& d) { return format_energy(d.joules); }),
+                         known([](const details& d) { return format_bytes(d.memory); }),
+                         r.a->segmented ? fmt::format("{}", r.p.segments) : "-"});
+        if (!note.empty()) lines.back().emplace_back(how_text(r));
     }
-    std::string out = heading + "\n\n";
-    if (lines.size() > 1) out += align(lines, {false, true, true, true, true, true, true, true, true, true});
-    if (!below.empty()) out += (lines.size() > 1 ? "\n" : "") + below;
-    return out;
+    std::vector<bool> right(lines.front().size(), true);
+    right.front() = false;
+    if (!below.empty()) below.insert(0, 1, '\n');
+    return heading + "\n\n" + align(lines, right) + below + note;
 }
 
 std::string as_json(const std::vector<row>& rows) {
-    auto out = nlohmann::ordered_json::array();
+    using json = nlohmann::ordered_json;
+    auto out = json::array();
     for (const row& r : rows) {
         if (r.skipped) {
             out.push_back({{"id", r.a->id}, {"skipped", *r.skipped}});
             continue;
         }
-        auto exits = nlohmann::ordered_json::array();
-        for (const time_ns t : r.exits) exits.push_back(t.count());
-        out.push_back({{"id", r.a->id},
-                       {"run_time_ns", r.run.count()},
-                       {"tail_ns", r.tail.count()},
-                       {"absorption_ns", r.absorption.count()},
-                       {"exit_ns", std::move(exits)},
-                       {"rounds", r.counted.rounds},
-                       {"messages", r.counted.messages},
-                       {"bytes", r.counted.bytes},
-                       {"energy_j", r.joules},
-                       {"memory_bytes", r.memory},
-                       {"segments", r.p.segments}});
-        if (r.a->uses_round_time()) out.back()["round_time_ns"] = r.p.round_time.count();
+        json one{{"id", r.a->id},
+                 {"how", how_text(r)},
+                 {"run_time_ns", r.run.count()},
+                 {"tail_ns", r.tail.count()},
+                 {"absorption_ns", r.absorption.count()},
+                 {"segments", r.p.segments}};
+        if (r.a->uses_round_time()) one["round_time_ns"] = r.p.round_time.count();
+        if (r.all) {
+            auto exits = json::array();
+            for (const time_ns t : r.all->exits) exits.push_back(t.count());
+            one.update({{"exit_ns", std::move(exits)},
+                        {"rounds", r.all->counted.rounds},
+                        {"messages", r.all->counted.messages},
+                        {"bytes", r.all->counted.bytes},
+                        {"energy_j", r.all->joules},
+                        {"memory_bytes", r.all->memory}});
+        }
+        out.push_back(std::move(one));
     }
     return out.dump(2) + '\n';
 }
@@ -213,6 +293,25 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
     return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
+/// A table of nothing, or a picture that nobody can look at, is a mistake.
+void check_rows(const options& o, const std::vector<row>& rows) {
+    std::vector<const row*> done;
+    for (const row& r : rows)
+        if (!r.skipped) done.push_back(&r);
+    if (done.empty() && rows.size() == 1) {
+        check(*rows.front().a, rows.front().p);  // which tells what is not met, if that is why
+        throw error(*rows.front().skipped);
+    }
+    if (done.empty())
+        throw error(fmt::format("none of {} algorithms can be simulated", rows.size()),
+                    fmt::format("{}: {}", rows.front().a->id, *rows.front().skipped),
+                    fmt::format("'rubato algorithms {}' lists what they need", traits(rows.front().a->what).name));
+    if (!o.svg.empty() && done.size() == 1 && done.front()->takes.steps > most_drawn)
+        throw error(fmt::format("{} is too large to be drawn", done.front()->a->id),
+                    fmt::format("it has {:.0f} steps, and {:.0f} can be drawn", done.front()->takes.steps, most_drawn),
+                    "give fewer ranks or segments, or leave --svg out");
+}
+
 std::string describe(const options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
@@ -220,28 +319,31 @@ std::string describe(const options& o) {
                        abbreviated(o.problem.arrivals), o.model_text, inside);
 }
 
-void simulate_all(const options& o) {
+void simulate_all(const CLI::App& app, const options& o) {
+    const std::vector<const algorithm*> chosen = parse_algorithms(o.what);
+    refuse_unused(app, chosen);
     const files::output_file picture(o.svg);
-    const std::vector<const algorithm*> chosen = choose(o.what);
     setting s;
     s.common = o.problem.make(chosen.front()->what);
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
-    if (!o.inside_text.empty()) {
-        if (s.common.hosts.empty())
-            throw error("--model-inside without --hosts", "each rank has a host of its own",
-                        "say which ranks share one");
-        s.inside = parse_model(o.inside_text);
-        if (s.inside->network.index() != s.network.network.index())
-            throw error("--model-inside is of another kind than --model", "messages cost the same kind of things",
-                        "give two of the same kind, such as hockney:...");
-    }
+    s.inside = parse_model_inside(o.inside_text, s.network, s.common);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
 
     std::vector<row> rows(chosen.size());
-    for_each_in_parallel(chosen.size(), "simulated", [&](std::size_t i) { rows[i] = try_one(s, *chosen[i]); });
-    std::ranges::stable_sort(rows, {}, [](const row& r) { return std::pair(r.skipped.has_value(), r.run); });
+    for_each_in_parallel(chosen.size(), "looked at", [&](std::size_t i) { rows[i] = prepare(s, *chosen[i]); });
+    check_rows(o, rows);
+    // The longest first, so that none is left at the end.
+    std::ranges::stable_sort(rows, std::ranges::greater{}, [](const row& r) { return r.takes.ns; });
+    const std::vector<bool> exact = affordable(rows, o.force);
+    std::vector<double> weights;
+    for (std::size_t i = 0; i < rows.size(); ++i) weights.push_back(1e8 + (exact[i] ? rows[i].takes.ns : 0));
+    for_each_in_parallel(weights, "simulated", [&](std::size_t i) {
+        try_to(rows[i], [&] { exact[i] ? simulate_row(s, rows[i]) : extrapolate_row(s, rows[i]); });
+    });
+    check_rows(o, rows);
+    std::ranges::stable_sort(rows, {}, [](const row& r) { return std::tuple(r.skipped.has_value(), r.run, r.a->id); });
 
     const std::string heading = describe(o);
     if (!o.svg.empty()) picture.write(as_svg(s, rows, heading));
@@ -254,18 +356,14 @@ void simulate_all(const options& o) {
 
 void add_sim(CLI::App& command, int&) {
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand("sim", "simulate algorithms under a cost model and arrival pattern");
+    CLI::App* app = command.add_subcommand("sim", "simulate algorithms under a cost model and arrivals");
     app->add_option("ALGORITHMS", o->what, "a collective, or some of its algorithms: reduce, reduce/binomial,ring")
         ->required();
     o->problem.add_to(*app);
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
-    app->add_option("--model", o->model_text,
-                    "cost model: a preset, file:NAME, or for instance hockney:alpha=2us,beta=0.5ns,gamma=0")
-        ->type_name("MODEL");
-    app->add_option("--model-inside", o->inside_text,
-                    "cost model of messages within a host, of the same kind; the same as --model unless given")
-        ->type_name("MODEL");
+    add_models(*app, o->model_text, o->inside_text);
+    app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
     app->add_flag("--json", o->json, "print an array with an object per algorithm");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
         ->type_name("FILE");
@@ -274,24 +372,24 @@ void add_sim(CLI::App& command, int&) {
     app->footer(fmt::format(
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. Absorption: how much of "
         "the\n"
-        "spread of arrivals does not show in the run time. Fastest first.\n"
+        "spread of arrivals does not show in the run time. The fastest algorithm comes first.\n"
         "--bytes is the size of the vector of bcast, reduce, allreduce, scan and exscan. In the other collectives "
         "some\n"
-        "ranks have a buffer with a chunk for each rank: it is the size of that, and a chunk is --bytes / --ranks,\n"
-        "rounded up.\n"
+        "ranks have a buffer with a chunk for each rank: --bytes is the size of that buffer, and a chunk is\n"
+        "--bytes / --ranks, rounded up.\n"
         "Without --segments, algorithms that cut vectors get the power of two from 1 to {} that is fastest when all\n"
-        "arrive together. Irregular collectives are simulated with equal chunks. Arrival-aware algorithms are told "
-        "the\n"
-        "true arrivals. Those that plan in rounds (reduce/clairvoyant) get, unless given, N = sqrt((ceil(log2 P) - 1) "
-        "m\n"
-        "(beta + gamma) / alpha) segments of m bytes in all, and --round-time alpha + m/N (beta + gamma), of the "
-        "model.\n"
-        "Early forms (bcast/binomial+early) begin on every rank when the first one arrives; only what needs a rank's "
-        "own\n"
-        "data waits for that rank.\n"
-        "Models: {}; curie unless given. 'rubato loggp' measures your network's and writes it to a file;\n"
-        "file:NAME takes the first model of it, file:NAME,hockney the other.\n"
-        "Arrivals: balanced (unless given), single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
+        "ranks arrive together. Irregular collectives are simulated with equal chunks. Arrival-aware algorithms know\n"
+        "the true arrivals. Algorithms that plan in rounds (reduce/clairvoyant) get N = sqrt((ceil(log2 P) - 1) m\n"
+        "(beta + gamma) / alpha) segments of m bytes in all, and the round time alpha + m/N (beta + gamma), unless\n"
+        "--segments or --round-time say otherwise.\n"
+        "Early forms (bcast/binomial+early) begin on every rank when the first rank arrives; only steps that need a\n"
+        "rank's own data wait for that rank.\n"
+        "Where all ranks together have millions of steps, the time follows from simulations of fewer ranks, and the\n"
+        "table says so.\n"
+        "Models: {}.\n"
+        "'rubato loggp' measures your network and writes two models to a file: file:FILE is the first, and\n"
+        "file:FILE,hockney the other.\n"
+        "Arrivals: balanced, single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
         "normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time\n"
         "for each rank, such as 0,0,5ms,0.\n"
         "Examples:\n"
@@ -300,7 +398,7 @@ void add_sim(CLI::App& command, int&) {
         "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
         "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json",
         most_segments, names));
-    app->callback([o] { simulate_all(*o); });
+    app->callback([o, app] { simulate_all(*app, *o); });
 }
 
 }  // namespace rubato::cli

@@ -2,7 +2,9 @@
 #include "rubato/verify.hpp"
 #include "rubato/algorithm.hpp"
 
+#include "choose/steps.hpp"
 #include "cli/command.hpp"
+#include "cli/effort.hpp"
 #include "cli/parallel.hpp"
 #include "cli/schedule_json.hpp"
 #include "rubato/arrival.hpp"
@@ -12,9 +14,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <sstream>
+#include <thread>
 
 namespace rubato::cli {
 namespace {
@@ -25,8 +34,13 @@ struct options {
     std::int32_t root_limit = 12;
     std::vector<std::int32_t> segments{1, 2, 3, 8};
     std::string file{};
+    bool force = false;
     bool json = false;
 };
+
+/// To make it and to follow what each block holds.
+constexpr step_cost to_verify{1'500, 150};
+constexpr double longest_ns = 15 * 60e9;
 
 /// "1-33,64"
 std::vector<std::int32_t> parse_ranges(std::string_view text) {
@@ -39,7 +53,7 @@ std::vector<std::int32_t> parse_ranges(std::string_view text) {
         const auto high =
             dash == std::string_view::npos ? low : parse_integer(item.substr(dash + 1), "number of ranks", low, most);
         for (std::int64_t n = low; n <= high; ++n) numbers.push_back(static_cast<std::int32_t>(n));
-        if (item.size() == text.size()) return numbers;
+        if (item.size() == text.size()) return each_once(std::move(numbers));
         text.remove_prefix(item.size() + 1);
     }
 }
@@ -128,19 +142,9 @@ std::string command_for(const algorithm& a, const problem& p, const circumstance
     return text;
 }
 
-/// Everything that is tried with one algorithm and one number of ranks.
-outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
-    outcome result;
-    const auto attempt = [&](const problem& p, const circumstances& c) {
-        if (unmet_need(a, p)) return;
-        std::vector<std::string> found;
-        try {
-            found = verify(p, build_all(a, p));
-        } catch (const std::exception& e) {
-            found.push_back(fmt::format("it cannot be built: {}", e.what()));
-        }
-        result.add(p, found, a.id, command_for(a, p, c));
-    };
+/// Calls attempt(problem, circumstances) for everything that is tried with one algorithm and one number of ranks.
+template <class Attempt>
+void for_each_problem(const algorithm& a, std::int32_t ranks, const options& o, Attempt attempt) {
     const std::vector<std::int32_t> segment_counts = a.segmented ? o.segments : std::vector<std::int32_t>{1};
     problem p;
     p.what = a.what;
@@ -154,7 +158,7 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
                     if (idempotent && !a.has(need::idempotent_or_power)) continue;
                     p.commutative = commutative;
                     p.idempotent = idempotent;
-                    attempt(p, c);
+                    if (!unmet_need(a, p)) attempt(p, c);
                 }
             }
         }
@@ -175,36 +179,110 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
             }
         }
     }
+}
+
+outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
+    outcome result;
+    for_each_problem(a, ranks, o, [&](const problem& p, const circumstances& c) {
+        std::vector<std::string> found;
+        try {
+            found = verify(p, build_all(a, p));
+        } catch (const std::exception& e) {
+            found.push_back(fmt::format("it cannot be built: {}", e.what()));
+        }
+        result.add(p, found, a.id, command_for(a, p, c));
+    });
     return result;
 }
 
-outcome verify_algorithms(const options& o) {
-    struct item {
-        const algorithm* a;
-        std::int32_t ranks;
-    };
-    std::vector<item> items;
-    const auto add = [&](const algorithm& a) {
-        for (const std::int32_t n : o.ranks) items.push_back({&a, n});
-    };
-    for (const std::string& id : o.ids) add(find_algorithm(id));
+/// An algorithm with a number of ranks, and what it takes to try everything.
+struct item {
+    const algorithm* a;
+    std::int32_t ranks;
+    effort takes{};
+};
+
+/// One after the other: time adds up, and memory is used again.
+void add(effort& sum, const effort& e) {
+    sum.steps += e.steps;
+    sum.ns += e.ns;
+    sum.bytes = std::max(sum.bytes, e.bytes);
+}
+
+/// Problems that differ in arrivals, hosts and operators have about as many steps.
+void look_at(item& i, const options& o) {
+    std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, effort> known;
+    for_each_problem(*i.a, i.ranks, o, [&](const problem& p, const circumstances&) {
+        const auto [found, fresh] = known.try_emplace({p.segments, p.radix});
+        if (fresh) found->second = effort(expected_steps(*i.a, p), to_verify);
+        add(i.takes, found->second);
+    });
+}
+
+std::vector<const algorithm*> chosen_by(const options& o) {
+    std::vector<const algorithm*> chosen;
+    for (const std::string& id : o.ids) {
+        chosen.push_back(&find_algorithm(id));
+        if (std::ranges::count(chosen, chosen.back()) > 1)
+            throw error(fmt::format("{} is named twice", chosen.back()->id), "once is enough", "remove one of them");
+    }
     if (o.ids.empty())
-        for (const algorithm& a : algorithms()) add(a);
+        for (const algorithm& a : algorithms()) chosen.push_back(&a);
+    return chosen;
+}
+
+/// What each item takes, looked at in their order. Throws as soon as all that was looked at takes long or gigabytes,
+/// unless that is what is wanted. Each core verifies one at a time.
+void look_at_all(std::vector<item>& items, const options& o) {
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    std::mutex mutex;
+    effort all;
+    std::atomic<bool> too_large = false;
+    for_each_in_parallel(items.size(), "looked at", [&](std::size_t i) {
+        if (too_large) return;
+        look_at(items[i], o);
+        const std::lock_guard lock(mutex);
+        add(all, items[i].takes);
+        too_large = !o.force && (all.ns / cores > longest_ns || all.bytes * cores > most_memory);
+    });
+    if (!too_large) return;
+    const item& worst = std::ranges::max(items, {}, [](const item& i) { return i.takes.ns; });
+    throw error(fmt::format("to verify this takes more than {:.0f} minutes or {:.0f} GiB", longest_ns / 60e9,
+                            most_memory / (1 << 30)),
+                fmt::format("{} with {} ranks alone takes {}", worst.a->id, worst.ranks, to_string(worst.takes)),
+                "give fewer algorithms, ranks or segments, or --force");
+}
+
+outcome verify_algorithms(const CLI::App& app, const options& o) {
+    const std::vector<const algorithm*> chosen = chosen_by(o);
+    refuse_unused(app, chosen);
+    std::vector<item> items;
+    for (const std::int32_t n : o.ranks)
+        for (const algorithm* a : chosen) items.push_back({a, n});
+    std::ranges::stable_sort(items, std::ranges::greater{}, &item::ranks);
+    look_at_all(items, o);
+    // The longest first, so that none is left at the end.
+    std::ranges::stable_sort(items, std::ranges::greater{}, [](const item& i) { return i.takes.ns; });
+    std::vector<double> weights;
+    for (const item& i : items) weights.push_back(i.takes.ns);
     std::vector<outcome> outcomes(items.size());
-    for_each_in_parallel(items.size(), "verified",
+    for_each_in_parallel(weights, "verified",
                          [&](std::size_t i) { outcomes[i] = try_all(*items[i].a, items[i].ranks, o); });
     outcome all;
     for (outcome& one : outcomes) all.add(std::move(one));
+    if (all.schedules == 0)
+        throw error("nothing was verified", "these algorithms cannot be used with these numbers of ranks",
+                    "give other --ranks; 'rubato algorithms' lists what algorithms need");
     return all;
 }
 
 outcome verify_file(const std::string& file) {
+    errno = 0;
     std::ifstream in(file);
-    if (!in)
-        throw error(fmt::format("cannot read '{}'", file), "there is no such file, or it is not for us",
-                    "check its name");
-    const std::string text{std::istreambuf_iterator<char>(in), {}};
-    const named_schedules n = schedules_from_json(text);
+    std::ostringstream text;
+    if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
+    if (errno != 0) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "check its name");
+    const named_schedules n = schedules_from_json(text.str());
     outcome result;
     result.add(n.p, verify(n.p, n.all), n.id, fmt::format("rubato verify --file {}", file));
     return result;
@@ -229,32 +307,39 @@ void print(const outcome& result, bool json) {
 void add_verify(CLI::App& command, int& status) {
     auto o = std::make_shared<options>();
     o->ranks = parse_ranges("1-33");
-    CLI::App* app = command.add_subcommand("verify", "prove schedules right, by running them on symbolic values");
-    app->add_option("ID", o->ids, "the algorithms; all unless given");
+    CLI::App* app =
+        command.add_subcommand("verify", "prove that schedules are right, by running them on symbolic values");
+    app->add_option("ID", o->ids, "the algorithms (default: all)");
     app->add_option_function<std::string>(
            "-p,--ranks", [o](const std::string& text) { o->ranks = parse_ranges(text); },
-           "numbers of ranks; 1-33 unless given")
-        ->type_name("N-N[,N...]");
+           "numbers of ranks (default: 1-33)")
+        ->type_name("N[-N][,N...]");
     add_integer(*app, "--root-limit", o->root_limit, "number of ranks", 0, 4096,
-                "up to how many ranks every root is tried, above only the first, middle and last; 12 unless given");
+                "try every root up to so many ranks, and the first, middle and last rank above (default: 12)");
     app->add_option_function<std::string>(
            "-s,--segments",
-           [o](const std::string& text) { o->segments = parse_list(text, "number of segments", 1, 1 << 20); },
-           "numbers of segments, for algorithms that cut vectors; 1,2,3,8 unless given")
+           [o](const std::string& text) {
+               o->segments = each_once(parse_list(text, "number of segments", 1, 1 << 20));
+           },
+           "numbers of segments, for algorithms that cut vectors (default: 1,2,3,8)")
         ->type_name("N[,N...]");
     app->add_option("--file", o->file, "verify the schedules in this file, made by 'rubato schedule --format json'")
         ->type_name("FILE");
+    app->add_flag("--force", o->force, "verify even if that takes long or gigabytes");
     app->add_flag("--json", o->json, "print an object with the numbers and the findings");
     app->footer(
-        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and "
-        "time\n"
-        "of a round that it distinguishes. Exit status 1 if anything is wrong.\n"
+        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and\n"
+        "round time that make a difference to it. Exit status 1 if anything is wrong.\n"
         "Examples:\n"
         "  rubato verify\n"
         "  rubato verify reduce/binomial --ranks 1-16,64,127-129\n"
         "  rubato verify --file mine.json");
-    app->callback([o, &status] {
-        const outcome result = o->file.empty() ? verify_algorithms(*o) : verify_file(o->file);
+    app->callback([o, app, &status] {
+        for (const char* other : {"ID", "--ranks", "--root-limit", "--segments"})
+            if (!o->file.empty() && app->count(other) > 0)
+                throw error(fmt::format("--file with {}", other), "the file says what there is to verify",
+                            "leave one of them out");
+        const outcome result = o->file.empty() ? verify_algorithms(*app, *o) : verify_file(o->file);
         print(result, o->json);
         if (result.wrong > 0) status = 1;
     });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -54,7 +55,13 @@ std::int64_t parse_bytes(std::string_view text) {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), whole);
     if (code == std::errc{} && end == text.data() + text.size() && whole >= 0 && static_cast<double>(whole) <= most)
         return whole;
-    return to_integer(parse_with_unit(text, size_units, "size", "4MiB"), text);
+    const double value = parse_with_unit(text, size_units, "size", "4MiB");
+    const std::int64_t bytes = to_integer(value, text);
+    // 2.3M is 2300000 bytes, though 2.3 * 1e6 is a little less.
+    if (std::abs(value - static_cast<double>(bytes)) > 1e-9 * value)
+        throw error(fmt::format("'{}' is not a size", text), "a size is a whole number of bytes",
+                    fmt::format("write for example {}", std::max<std::int64_t>(bytes, 1)));
+    return bytes;
 }
 
 time_ns parse_time(std::string_view text) { return time_ns(to_integer(parse_time_exact(text), text)); }

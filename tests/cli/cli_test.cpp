@@ -1,15 +1,8 @@
-// Runs the command as a person or a script would.
+// What the subcommands print, and what they refuse.
+#include "command.hpp"
+
 #include "rubato/algorithm.hpp"
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -22,76 +15,6 @@ namespace rubato {
 namespace {
 
 using nlohmann::json;
-
-struct outcome {
-    int status = -1;
-    std::string out{};
-    std::string err{};
-};
-
-std::string slurp(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-class command : public testing::Test {
-protected:
-    command() { std::filesystem::create_directories(folder_); }
-    ~command() override { std::filesystem::remove_all(folder_); }
-
-    std::string path(std::string_view name) const { return (folder_ / name).string(); }
-    void write(std::string_view name, std::string_view text) const { std::ofstream(folder_ / name) << text; }
-
-    outcome shell(const std::string& line) const {
-        outcome result;
-        std::FILE* pipe = popen(fmt::format("{} 2>{}", line, path("stderr")).c_str(), "r");
-        std::array<char, 4096> chunk{};
-        for (std::size_t n = 0; (n = std::fread(chunk.data(), 1, chunk.size(), pipe)) > 0;)
-            result.out.append(chunk.data(), n);
-        const int status = pclose(pipe);
-        result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        result.err = slurp(path("stderr"));
-        return result;
-    }
-    outcome rubato(const std::string& arguments) const {
-        return shell(fmt::format("{} {}", RUBATO_COMMAND, arguments));
-    }
-
-    /// The output of a run that must go well.
-    std::string good(const std::string& arguments) const {
-        const outcome result = rubato(arguments);
-        EXPECT_EQ(result.status, 0) << arguments << '\n' << result.err;
-        EXPECT_EQ(result.err, "") << arguments;
-        return result.out;
-    }
-    json good_json(const std::string& arguments) const { return json::parse(good(arguments)); }
-
-    /// Status 2, one line on standard error of the form "rubato: problem: reason; way out", nothing else.
-    void bad(const std::string& arguments, std::string_view says) const {
-        const outcome result = rubato(arguments);
-        EXPECT_EQ(result.status, 2) << arguments;
-        EXPECT_EQ(result.out, "") << arguments;
-        EXPECT_TRUE(result.err.starts_with("rubato: ")) << arguments << ": " << result.err;
-        EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << arguments << ": " << result.err;
-        EXPECT_TRUE(result.err.ends_with('\n')) << arguments << ": " << result.err;
-        EXPECT_NE(result.err.find(": ", 8), std::string::npos) << arguments << ": " << result.err;
-        EXPECT_NE(result.err.find("; "), std::string::npos) << arguments << ": " << result.err;
-        EXPECT_NE(result.err.find(says), std::string::npos) << arguments << ": " << result.err;
-    }
-
-private:
-    std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / fmt::format("rubato-cli-{}", getpid());
-};
-
-std::vector<std::string> lines(const std::string& text) {
-    std::vector<std::string> all;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = text.find('\n', at);
-        all.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return all;
-}
 
 /// Two spaces before each column of the header are two spaces in all rows.
 void expect_aligned(const std::vector<std::string>& table, const std::vector<std::string>& left_columns) {
@@ -116,19 +39,51 @@ TEST_F(help, is_what_the_bare_command_prints) {
     }
 }
 
-TEST_F(help, its_examples_work) {
-    std::filesystem::create_directory_symlink(RUBATO_SOURCE "/examples", path("examples"));
-    for (const char* name : {"", "algorithms", "schedule", "verify", "sim", "choose", "predict"}) {
-        const std::string text = good(fmt::format("{} --help", name));
-        for (const std::string& line : lines(text.substr(text.find("Examples:")))) {
-            if (!line.starts_with("  rubato ") || line == "  rubato verify" ||
-                line.find("mine.json") != std::string::npos || line.find("measured.jsonl") != std::string::npos)
-                continue;  // those take long or need a file
-            const outcome result = shell(
-                fmt::format("cd {} && {}{}", path(""), RUBATO_COMMAND, line.substr(std::string("  rubato").size())));
-            EXPECT_EQ(result.status, 0) << line << '\n' << result.err;
+TEST_F(help, of_a_subcommand_is_found_in_two_ways) {
+    EXPECT_EQ(good("help"), good("--help"));
+    EXPECT_EQ(good("help help"), good("--help"));
+    EXPECT_EQ(good("help sim"), good("sim --help"));
+    bad("help frobnicate", "no help on 'frobnicate': there is no such subcommand; 'rubato help' lists all");
+    bad("help sim verify", "'rubato help' takes one");
+    const std::string text = good("help");
+    EXPECT_TRUE(text.substr(text.find("Examples:\n")).starts_with("Examples:\n  rubato exec ")) << text;
+}
+
+/// What is called the same has the same letter, and no letter has two meanings. Defaults read alike.
+TEST_F(help, speaks_one_dialect) {
+    std::map<std::string, std::string> letters;
+    const std::string all = good("help");
+    std::string listed = all.substr(all.find("Subcommands:\n"));
+    listed = listed.substr(0, listed.find("Examples:"));
+    for (const std::string& line : lines(listed)) {
+        if (!line.starts_with("  ") || line[2] == ' ') continue;
+        const std::string name = line.substr(2, line.find(' ', 2) - 2);
+        const std::string text = good("help " + name);
+        EXPECT_EQ(text.find("unless given"), std::string::npos) << name;
+        EXPECT_EQ(text.find("--pattern"), std::string::npos) << name;
+        EXPECT_EQ(text.find("TEXT"), std::string::npos) << name << ": a value without a name";
+        EXPECT_EQ(text.find("(default "), std::string::npos) << name;
+        for (const std::string& option : lines(text)) {
+            if (!option.starts_with("  -")) continue;
+            const std::size_t comma = option.find(",--");
+            const std::string word = option.substr(comma == std::string::npos ? 2 : comma + 1);
+            const std::string option_name = word.substr(0, word.find(' '));
+            const std::string letter = comma == std::string::npos ? "" : option.substr(2, 2);
+            if (name == "loggp" && option_name == "--ranks") continue;  // which, not how many
+            const auto [known, fresh] = letters.try_emplace(option_name, letter);
+            EXPECT_EQ(known->second, letter) << name << ' ' << option_name;
         }
     }
+    EXPECT_EQ(letters.at("--ranks"), "-p");
+    std::set<std::string> used;
+    for (const auto& [name, letter] : letters) EXPECT_TRUE(letter.empty() || used.insert(letter).second) << letter;
+}
+
+TEST_F(help, old_names_of_options_work) {
+    EXPECT_EQ(good("sim reduce/chain --ranks 4 --bytes 1k --pattern single:rank=1,delay=5ms"),
+              good("sim reduce/chain --ranks 4 --bytes 1k --arrivals single:rank=1,delay=5ms"));
+    EXPECT_EQ(good("sim reduce/chain --ranks 4 --bytes 1k --pattern=0,0,0,1ms"),
+              good("sim reduce/chain --ranks 4 --bytes 1k --arrivals 0,0,0,1ms"));
 }
 
 TEST_F(help, tells_the_version) { EXPECT_EQ(good("--version"), "rubato " RUBATO_VERSION "\n"); }
@@ -136,20 +91,113 @@ TEST_F(help, tells_the_version) { EXPECT_EQ(good("--version"), "rubato " RUBATO_
 TEST_F(help, bad_command_lines) {
     bad("frobnicate", "frobnicate");
     bad("--frobnicate", "--frobnicate");
-    bad("algorithms reduce reduce", "'reduce' was not expected; 'rubato algorithms --help'");
+    bad("algorithms reduce reduce", "'reduce' was not expected; 'rubato help algorithms'");
     bad("schedule", "ID is required");
     bad("schedule reduce/binomial", "--ranks is required");
     bad("schedule reduce/binomial --ranks", "--ranks");
-    bad("schedule reduce/binomial --ranks 3 --ranks 4", "--ranks");
-    bad("schedule reduce/binomial --ranks 3 --colour=red", "there is no option '--colour'; 'rubato schedule --help'");
-    bad("sim", "'rubato sim --help'");
-    bad("exec --mod auto -- mpirun -n 2 ./program", "there is no option '--mod'; 'rubato exec --help'");
+    bad("schedule reduce/binomial --ranks 3 --ranks 4", "--ranks was given more than once");
+    bad("schedule reduce/binomial --ranks 3 --colour=red", "there is no option '--colour'; 'rubato help schedule'");
+    bad("sim", "'rubato help sim'");
+    bad("exec --mod auto -- mpirun -n 2 ./program", "there is no option '--mod'; 'rubato help exec'");
     bad("exec mpirun -n 2 ./program", "there is no option '-n', and what is to be run comes after --");
     bad("algorithms reduce -- foo", "'foo' was not expected");
     bad("report -ox.html a.rubato --foo", "there is no option '--foo'");
     bad("exec --output / -- true", "a file needs a name");
     bad("exec --output . -- true", "it is a folder; name a file in it");
     bad("exec --background-interval 0s -- true", "give a time such as 100us");
+}
+
+/// Most often a variable of a script that was not set.
+TEST_F(help, empty_values_are_refused) {
+    for (const char* line : {"sim reduce --ranks 8 --bytes 1k --hosts ''", "sim reduce --ranks 8 --bytes ''",
+                             "sim reduce --ranks 8 --bytes 1k --svg ''",
+                             "sim reduce --ranks 8 --bytes 1k --svg=", "schedule reduce/binomial --ranks 4 -o ''",
+                             "schedule reduce/binomial --ranks 4 --radix ''",
+                             "choose reduce --ranks 8 --bytes 1k --hosts 2 --model-inside ''", "algorithms ''",
+                             "verify ''", "verify --file ''", "predict ''", "report ''", "report '' -o x.html",
+                             "exec --output '' -- true", "exec --mode '' -- true"})
+        bad(line, "its value is empty");
+}
+
+/// What is given and changes nothing is a mistake.
+TEST_F(help, options_without_effect_are_refused) {
+    bad("sim allreduce --ranks 4 --bytes 1k --root 0", "--root has no effect: these algorithms do not have a root");
+    bad("sim barrier --ranks 4 --bytes 1k", "--bytes has no effect: these algorithms do not move data; leave it out");
+    bad("sim reduce/binomial --ranks 4 --bytes 1k --segments 16",
+        "--segments has no effect: reduce/binomial does not cut vectors");
+    bad("sim alltoall/bruck,pairwise --ranks 4 --bytes 1k --segments 16", "--segments has no effect: these algorithms");
+    bad("sim reduce/binomial --ranks 4 --bytes 1k --radix 2", "--radix has no effect");
+    bad("sim reduce/binomial --ranks 4 --bytes 1k --round-time 1us", "--round-time has no effect");
+    bad("sim reduce/binomial --ranks 4 --bytes 1k --hosts 2", "--hosts has no effect");
+    good("sim reduce/binomial --ranks 4 --bytes 1k --hosts 2 --model-inside curie");
+    bad("sim bcast --ranks 4 --bytes 1k --noncommutative", "--noncommutative has no effect");
+    bad("choose bcast --ranks 4 --bytes 1k --idempotent", "--idempotent has no effect");
+    bad("choose alltoall --ranks 4 --bytes 1k --root 1", "--root has no effect");
+    bad("schedule barrier/linear --ranks 4 --root 1", "--root has no effect: barrier/linear does not have a root");
+    bad("schedule reduce/binomial --ranks 4 --arrivals 0,0,5ms,0",
+        "--arrivals has no effect: reduce/binomial does not plan by arrivals; leave it out");
+    bad("verify bcast/linear --segments 4", "--segments has no effect");
+    // Of several algorithms, one is enough that uses it.
+    const json rows = good_json("sim reduce/binomial,chain --ranks 4 --bytes 1k --segments 16 --json");
+    for (const json& row : rows) EXPECT_EQ(row.at("segments"), row.at("id") == "reduce/chain" ? 16 : 1);
+    const std::string text = good("sim reduce/binomial,chain --ranks 4 --bytes 1k --segments 16");
+    for (const std::string& line : lines(text)) {
+        EXPECT_TRUE(!line.starts_with("reduce/chain") || line.ends_with(" 16")) << line;
+        EXPECT_TRUE(!line.starts_with("reduce/binomial") || line.ends_with(" -")) << line;
+    }
+}
+
+/// Before MPI begins, so that it needs no mpirun.
+TEST_F(help, commands_on_mpi_refuse_the_same) {
+    if (good("help").find("\n  bench ") == std::string::npos) GTEST_SKIP() << "built without MPI";
+    bad("run barrier/linear --bytes 1k", "--bytes has no effect: barrier/linear does not move data");
+    bad("run bcast/linear --op max", "--op has no effect: bcast/linear does not combine data");
+    bad("run allreduce/ring --root 0", "--root has no effect");
+    bad("run reduce/binomial --segments 4", "--segments has no effect");
+    bad("run reduce/binomial --model curie", "--model has no effect: reduce/binomial does not plan in rounds");
+    bad("run reduce/binomial --pattern ''", "--arrivals: its value is empty");
+    bad("bench barrier allreduce --root 1", "--root has no effect");
+    bad("bench reduce --keep 2", "--keep requires --screen");
+    bad("bench reduce --start barrier --tolerance 1ms", "--tolerance with --start barrier");
+    bad("bench reduce --bytes 1KiB,,2KiB", "--bytes: its value is empty");
+    bad("loggp -o ''", "--output: its value is empty");
+}
+
+TEST_F(help, contradictions_are_refused) {
+    bad("schedule reduce/binomial --ranks 4 --format svg --json", "--json with --format svg: there is one output");
+    good("schedule reduce/binomial --ranks 4 --format json --json");
+    bad("algorithms --format markdown --json", "--json with --format markdown");
+    bad("sim reduce/binomial,binomial --ranks 4 --bytes 1k", "reduce/binomial is named twice");
+    bad("sim scatter/sorted_linear+early,bsln --ranks 4 --bytes 1k", "scatter/sorted_linear+early is named twice");
+    bad("verify reduce/binomial reduce/binomial --ranks 4", "reduce/binomial is named twice");
+    bad(fmt::format("predict {}/examples/traces/phases.txt --predictor last --predictor last", RUBATO_SOURCE),
+        "predictor last is given twice");
+    for (const char* other : {"reduce/binomial", "--ranks 3", "--segments 2", "--root-limit 3"})
+        bad(fmt::format("verify --file x.json {}", other), "the file says what there is to verify");
+}
+
+TEST_F(help, numbers_are_not_cut_off) {
+    for (const char* size : {"0.0001", "2.5", "0.1KiB", "nan", "inf", "-1", "1e3x", "0x10", "1e30"})
+        bad(fmt::format("sim bcast/linear --ranks 4 --bytes {}", size), size);
+    bad("sim bcast/linear --ranks 4 --bytes 2.5", "a size is a whole number of bytes; write for example 3");
+    bad("sim bcast/linear --ranks 4 --bytes 2000G", "sizes of up to 1024 GiB");
+    EXPECT_EQ(good_json("sim bcast/linear --ranks 2 --bytes 2.3M --json")[0].at("bytes"), 2300000);
+    EXPECT_EQ(good_json("sim bcast/linear --ranks 2 --bytes 1.5KiB --json")[0].at("bytes"), 1536);
+    for (const char* time : {"0", "0.3", "0.0001us"})
+        bad(fmt::format("sim reduce/clairvoyant --ranks 4 --bytes 1k --round-time {}", time),
+            "a round takes a nanosecond or longer");
+    for (const char* ranks : {"4.5", "4x", "1e2", "99999999999999999999", " 4", "+4"})
+        bad(fmt::format("sim bcast/linear --bytes 1k --ranks '{}'", ranks), "is not a number of ranks");
+}
+
+TEST_F(help, files_that_are_folders_are_refused) {
+    const std::string folder = path("");
+    bad("verify --file " + folder, "Is a directory; check its name");
+    bad("predict " + folder, "Is a directory");
+    bad("sim bcast/linear --ranks 4 --bytes 1k --svg " + folder, "Is a directory");
+    bad("sim bcast/linear --ranks 4 --bytes 1k --model file:" + folder, "Is a directory");
+    bad("sim bcast/linear --ranks 4 --bytes 1k --arrivals trace:" + folder, "Is a directory");
+    bad("schedule bcast/linear --ranks 4 -o " + folder, "Is a directory");
 }
 
 TEST_F(help, output_nobody_reads_is_harmless) {
@@ -202,6 +250,20 @@ TEST_F(algorithms_command, text_lines_up) {
     const auto table = lines(good("algorithms"));
     EXPECT_GE(table.size(), algorithms().size());
     expect_aligned(table, {"WHAT IT DOES", "CAN USE", "NEEDS", "SOURCE"});
+}
+
+TEST_F(algorithms_command, markdown_is_the_page_of_the_documentation) {
+    EXPECT_EQ(good("algorithms --format markdown"), slurp(RUBATO_SOURCE "/docs/algorithms.md"))
+        << "make it anew: rubato algorithms --format markdown > docs/algorithms.md";
+}
+
+TEST_F(algorithms_command, markdown_has_costs) {
+    const std::string page = good("algorithms bcast --format markdown");
+    EXPECT_NE(page.find("| `binomial` | binomial tree: every rank that has the data passes it on | 4 | 15 | 15 MiB | "
+                        "4 MiB | - | Hoefler & Moor 2014, 3.1.3 |\n"),
+              std::string::npos)
+        << page;
+    EXPECT_EQ(page.find("## reduce"), std::string::npos);
 }
 
 TEST_F(algorithms_command, errors) { bad("algorithms brodcast", "unknown collective 'brodcast'"); }
@@ -267,23 +329,22 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
                       good(fmt::format("schedule {} --ranks 4 --segments 10", a.id)));
         }
         if (a.arrival_aware) {
-            EXPECT_NE(good(fmt::format("schedule {} --ranks 4 --segments 20", a.id)),
-                      good(fmt::format("schedule {} --ranks 4 --segments 20 --arrivals single:rank=1,delay=10ms "
-                                       "--round-time 10us",
-                                       a.id)));
+            const std::string plain = fmt::format("schedule {} --ranks 4{}", a.id, a.segmented ? " --segments 20" : "");
+            const std::string late = fmt::format("{} --arrivals single:rank=1,delay=10ms{}", plain,
+                                                 a.uses_round_time() ? " --round-time 10us" : "");
+            EXPECT_NE(good(plain), good(late)) << a.id;
         }
     }
-    good("schedule reduce/binomial --ranks 4 --arrivals 0,0,5ms,0");
 }
 
 TEST_F(schedule_command, takes_hosts_where_they_are_used) {
     for (const algorithm& a : algorithms()) {
         if (!a.host_aware) continue;
-        const std::string plain = good(fmt::format("schedule {} --ranks 8 --segments 3", a.id));
+        const std::string plain = fmt::format("schedule {} --ranks 8{}", a.id, a.segmented ? " --segments 3" : "");
         for (const char* hosts : {"3", "cyclic:3", "3,4,1"})
-            EXPECT_NE(good(fmt::format("schedule {} --ranks 8 --segments 3 --hosts {}", a.id, hosts)), plain) << a.id;
+            EXPECT_NE(good(fmt::format("{} --hosts {}", plain, hosts)), good(plain)) << a.id;
     }
-    EXPECT_EQ(good("schedule bcast/chain --ranks 8 --hosts 2"), good("schedule bcast/chain --ranks 8"));
+    bad("schedule bcast/chain --ranks 8 --hosts 2", "bcast/chain does not distinguish hosts");
     bad("schedule bcast/two_level --ranks 4 --hosts 5", "'5' is not a number of hosts");
     bad("schedule bcast/two_level --ranks 4 --hosts cyclic:x", "'x' is not a number of hosts");
     bad("schedule bcast/two_level --ranks 4 --hosts 3,2", "that is 5 ranks and not 4");
@@ -301,10 +362,10 @@ TEST_F(schedule_command, errors) {
     bad("schedule reduce/binomial --ranks 4 --radix 2,,3", "'' is not a radix");
     bad("schedule reduce/binomial --ranks 4 --radix 0", "'0' is not a radix");
     bad("schedule reduce/binomial --ranks 4 --format pdf", "pdf");
-    bad("schedule reduce/binomial --ranks 4 --arrivals singel:rank=1", "singel");
-    bad("schedule reduce/binomial --ranks 4 --arrivals single:rank=9,delay=1ms", "9");
-    bad("schedule reduce/binomial --ranks 4 --arrivals single:rank=1,delay=5mm", "5mm");
-    bad("schedule reduce/binomial --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
+    bad("schedule bcast/sorted_chain --ranks 4 --arrivals singel:rank=1", "singel");
+    bad("schedule bcast/sorted_chain --ranks 4 --arrivals single:rank=9,delay=1ms", "9");
+    bad("schedule bcast/sorted_chain --ranks 4 --arrivals single:rank=1,delay=5mm", "5mm");
+    bad("schedule bcast/sorted_chain --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
     for (const algorithm& a : algorithms()) {
         if (a.has(need::commutative))
             bad(fmt::format("schedule {} --ranks 4 --noncommutative", a.id), "does not commute");
@@ -318,8 +379,19 @@ TEST_F(schedule_command, errors) {
 
 TEST_F(schedule_command, a_trace_needs_a_time_for_each_rank) {
     write("trace", "0 1us 2us\n");
-    bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("trace")), "3");
-    bad(fmt::format("schedule reduce/binomial --ranks 4 --arrivals trace:{}", path("none")), "none");
+    bad(fmt::format("schedule bcast/sorted_chain --ranks 4 --arrivals trace:{}", path("trace")), "3");
+    bad(fmt::format("schedule bcast/sorted_chain --ranks 4 --arrivals trace:{}", path("none")), "none");
+}
+
+/// Told from some ranks' schedules, so at once.
+TEST_F(schedule_command, what_takes_gigabytes_is_refused) {
+    bad("schedule allreduce/ring --ranks 1000000", "allreduce/ring with 1000000 ranks is too large: it takes about ");
+    bad("schedule allreduce/ring --ranks 1000000 --json", "--rank N for the steps of one rank, or --force");
+    bad("schedule allreduce/segmented_ring --ranks 4096 --segments 1000000", "is too large");
+    bad("schedule reduce/clairvoyant --ranks 1000000 --segments 1000000", "is too large");
+    bad("schedule reduce/local_redirect --ranks 1000000", "is too large");
+    EXPECT_FALSE(good("schedule allreduce/ring --ranks 1000 --rank 3").empty());
+    EXPECT_FALSE(good("schedule bcast/binomial --ranks 100000 --rank 3").empty());
 }
 
 using rounds_command = command;
@@ -538,7 +610,8 @@ TEST_F(verify_command, json_has_numbers_and_findings) {
 TEST_F(verify_command, reads_schedules_from_a_file) {
     for (const algorithm& a : algorithms()) {
         const outcome made =
-            rubato(fmt::format("schedule {} --ranks 8 --segments 2 --idempotent -o {} --json", a.id, path("s.json")));
+            rubato(fmt::format("schedule {} --ranks 8{}{} -o {} --json", a.id, a.segmented ? " --segments 2" : "",
+                               traits(a.what).reduces ? " --idempotent" : "", path("s.json")));
         ASSERT_EQ(made.status, 0) << a.id << made.err;
         EXPECT_EQ(good(fmt::format("verify --file {}", path("s.json"))), "8 schedules verified, 0 wrong\n") << a.id;
     }
@@ -563,6 +636,22 @@ TEST_F(verify_command, a_wrong_schedule_is_found_and_told_by_the_status) {
     EXPECT_EQ(as_json.status, 1);
     EXPECT_EQ(json::parse(as_json.out).at("wrong"), 4);
     EXPECT_EQ(json::parse(as_json.out).at("findings").size(), 1U);
+}
+
+TEST_F(verify_command, every_number_counts_once) {
+    EXPECT_EQ(good("verify bcast/binomial --ranks 5,4-5,5"), good("verify bcast/binomial --ranks 4-5"));
+    EXPECT_EQ(good("verify bcast/chain --ranks 4 --segments 2,2"), good("verify bcast/chain --ranks 4 --segments 2"));
+}
+
+TEST_F(verify_command, nothing_to_verify_is_an_error) {
+    bad("verify allgather/recursive_doubling --ranks 3",
+        "nothing was verified: these algorithms cannot be used with these numbers of ranks; give other --ranks");
+}
+
+TEST_F(verify_command, what_takes_hours_is_refused_at_once) {
+    bad("verify --ranks 1-4096", "with 4096 ranks alone takes about ");
+    bad("verify alltoall/pairwise --ranks 4096", "give fewer algorithms, ranks or segments, or --force");
+    EXPECT_EQ(good("verify bcast/binomial --ranks 5 --force"), "25 schedules verified, 0 wrong\n");
 }
 
 TEST_F(verify_command, errors) {
@@ -723,6 +812,50 @@ TEST_F(sim_command, reads_models_and_traces_from_files) {
         good_json(fmt::format("sim bcast/binomial --ranks 2 --bytes 1000 --model file:{} --arrivals trace:{} --json",
                               path("model"), path("trace")));
     EXPECT_EQ(rows[0].at("run_time_ns"), 5000 + 2000);
+}
+
+TEST_F(sim_command, nothing_simulated_is_an_error) {
+    bad("sim reduce/clairvoyant --ranks 4 --bytes 1k --noncommutative",
+        "reduce/clairvoyant cannot be used here: it reorders the operands, and the operator does not commute");
+    bad("sim allreduce/dissemination,n_way_dissemination --ranks 5 --bytes 1k",
+        "none of 2 algorithms can be simulated: allreduce/dissemination: ");
+    bad("sim bcast/linear --ranks 4 --bytes 1000G --model hockney:alpha=1us,beta=1us,gamma=0", "three hours");
+}
+
+TEST_F(sim_command, many_ranks_are_extrapolated) {
+    const json rows = good_json("sim allreduce --ranks 1000000 --bytes 4MiB --json");
+    bool ring = false;
+    for (const json& row : rows) {
+        if (row.contains("skipped")) continue;
+        EXPECT_EQ(row.at("how"), "from fewer ranks") << row;
+        if (row.at("id") != "allreduce/ring") continue;
+        ring = true;
+        // 2 (P - 1) messages of each rank, one after the other, of 2.66 us each and more.
+        EXPECT_GE(row.at("run_time_ns").get<std::int64_t>(), std::int64_t{2} * 999999 * 2660);
+        EXPECT_FALSE(row.contains("exit_ns"));
+    }
+    EXPECT_TRUE(ring);
+    const std::string text = good("sim allreduce/ring --ranks 1000000 --bytes 4MiB");
+    EXPECT_NE(
+        text.find("from fewer ranks: extrapolated. To simulate all ranks (--force) takes\n  allreduce/ring  about "),
+        std::string::npos)
+        << text;
+}
+
+TEST_F(sim_command, what_follows_from_fewer_ranks_is_near_to_a_simulation) {
+    const std::string what = "sim bcast/linear,binomial,scatter_ring --ranks 20000 --bytes 1MiB --json";
+    std::map<std::string, double> times;
+    for (const json& row : good_json(what)) times[row.at("id")] = row.at("run_time_ns").get<double>();
+    for (const json& row : good_json("sim bcast/binomial,linear --ranks 20000 --bytes 1MiB --json --force")) {
+        EXPECT_EQ(row.at("how"), "simulated");
+        EXPECT_NEAR(times.at(row.at("id")) / row.at("run_time_ns").get<double>(), 1, 0.2) << row.at("id");
+    }
+}
+
+TEST_F(sim_command, pictures_of_millions_of_steps_are_refused) {
+    bad(fmt::format("sim allreduce/ring --ranks 400 --bytes 1MiB --svg {}", path("x.svg")),
+        "allreduce/ring is too large to be drawn");
+    EXPECT_FALSE(std::filesystem::exists(path("x.svg")));
 }
 
 TEST_F(sim_command, errors) {

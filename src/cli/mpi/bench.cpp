@@ -22,7 +22,7 @@ using namespace bench;
 struct options {
     std::vector<std::string> contests{};
     std::vector<std::string> bytes{"1MiB"};
-    std::vector<std::string> patterns{};
+    std::vector<std::string> arrivals{"balanced"};
     std::vector<std::string> segments{"auto"};
     std::string datatype = "double";
     std::string op = "sum";
@@ -72,8 +72,7 @@ campaign_settings campaign_of(const options& o) {
     campaign_settings s;
     for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
     for (const std::string& b : o.bytes) s.bytes.push_back(parse_bytes(b));
-    s.patterns = o.patterns;
-    if (s.patterns.empty()) s.patterns = {"balanced"};
+    s.patterns = o.arrivals;
     s.segments_text = o.segments;
     s.segments.clear();
     for (const std::string& text : o.segments) s.segments.push_back(parse_segmentation(text));
@@ -255,72 +254,96 @@ int run(const options& o) {
 
 void add_bench(CLI::App& command, int& status) {
     auto o = std::make_shared<options>();
-    CLI::App& sub = *command.add_subcommand("bench", "measure collectives under arrival patterns, native and rubato's");
-    sub.add_option("contests", o->contests, "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all")
+    CLI::App& sub =
+        *command.add_subcommand("bench", "measure collectives under arrival patterns, the MPI library's and rubato's");
+    sub.add_option("CONTESTS", o->contests, "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all")
         ->required();
-    sub.add_option("--bytes", o->bytes, "sizes of the vector, or of the wider buffer in all (default 1MiB)")
-        ->delimiter(',');
-    sub.add_option("--pattern,--arrivals", o->patterns, "when ranks arrive (default balanced); may be given again");
-    sub.add_option("--segments", o->segments, "how vectors are cut, each is tried: 8KiB, 16 (pieces), auto (default)")
-        ->delimiter(',');
-    sub.add_option("--datatype", o->datatype, "int8, int16, int, int64, unsigned, float or double (default)");
-    sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
-    add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
-    add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "per case (default 20)");
+    sub.add_option("-b,--bytes", o->bytes,
+                   "sizes of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("SIZE[,SIZE...]");
+    sub.add_option("--arrivals", o->arrivals,
+                   "when ranks arrive, such as single:rank=3,delay=5ms; may be given several times (default: balanced)")
+        ->allow_extra_args(false)
+        ->type_name("PATTERN");
+    sub.add_option("-s,--segments", o->segments,
+                   "how vectors are cut: segments of a size (8KiB), a number of pieces (16), or auto; each is tried\n"
+                   "(default: auto)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("SIZE|N|auto[,...]");
+    add_data(sub, o->datatype, o->op);
+    add_integer(sub, "--root", o->root, "rank", 0, 1 << 30, "the root (default: 0)");
+    add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20,
+                "how often each case is measured (default: 20)");
     add_integer(sub, "--warmup", o->warmups, "number of warm-ups", 0, 1 << 20,
-                "first calls of each size, kept apart (default 1)");
+                "first calls of each size, kept apart (default: 1)");
     add_integer(sub, "--screen", o->screenings, "number of screening repetitions", 0, 1 << 20,
-                "first so many repetitions with all, then measure the best (default 0: measure all)");
+                "repetitions with all contestants before only the best are measured (default: 0, measure all)");
     add_integer(sub, "--keep", o->keep, "number of contestants to keep", 1, 1 << 20,
-                "after screening, of rubato's and of the native ones (default 3)");
-    sub.add_option("--budget", o->budget, "begin no repetition of a case after this time, as 30s (default: no limit)");
+                "how many of rubato's and of the native contestants are the best (default: 3)");
+    sub.get_option("--keep")->needs(sub.get_option("--screen"));
+    sub.add_option("--budget", o->budget,
+                   "begin no repetition of a case after this time, such as 30s (default: no limit)")
+        ->type_name("TIME");
     add_integer(sub, "--seed", o->seed, "seed", 0, INT32_MAX,
-                "for the order, and which arrivals are drawn first (default 0)");
-    sub.add_option("--start", o->start, "window: at an agreed time (default); barrier: after two barriers");
-    sub.add_option("--delay", o->delay, "late ranks sleep (default) or spin");
+                "of the order of calls, and of which random arrivals come first (default: 0)");
+    sub.add_option("--start", o->start, "window: at an agreed time; barrier: after two barriers (default: window)")
+        ->type_name("NAME");
+    sub.add_option("--delay", o->delay, "late ranks sleep or spin (default: sleep)")->type_name("NAME");
     sub.add_option("--tolerance", o->tolerance,
-                   "with a window, a call to which a rank comes later than planned by more is repeated (default 1ms)");
-    sub.add_option(
-        "--prediction", o->prediction,
-        "what algorithms know of arrivals: perfect (default), or a predictor such as average:window=5, which "
-        "lives through the repetitions");
+                   "with --start window, repeat a call if a rank arrives later than planned by more (default: 1ms)")
+        ->type_name("TIME");
+    sub.add_option("--prediction", o->prediction,
+                   "what algorithms know of arrivals: perfect, or a predictor such as average:window=5, which learns\n"
+                   "from the repetitions (default: perfect)")
+        ->type_name("PREDICTOR");
     sub.add_flag("--announced", o->announced,
-                 "early forms begin when another rank's announcement comes, not when their own rank names them");
+                 "early forms begin when another rank announces the call, not when their own rank names it");
     sub.add_option("--model", o->model_text,
-                   "for segments and plans in rounds (default: what the link is measured to do)");
+                   "cost model, for segments and plans in rounds (default: what the link is measured to do)")
+        ->type_name("MODEL");
     sub.add_flag("--no-bound", o->no_bound,
-                 "do not measure the link: no bounds, and nothing large is sent before the first call")
+                 "do not measure the link: there are no bounds, and nothing large is sent before the first call")
         ->needs("--model");
-    sub.add_option("-o,--output", o->output, "keep everything in this file, one JSON object per line");
+    sub.add_option("-o,--output", o->output, "keep everything in this file, a JSON object per line")->type_name("FILE");
     sub.add_flag("--timeline", o->timelines, "keep when the steps of one call of each of rubato's began and ended");
-    sub.add_flag("--resume", o->resume, "go on with that file: cases that are complete in it are left out");
-    sub.add_flag("--json", o->json, "print everything that was computed, times in nanoseconds");
+    sub.add_flag("--resume", o->resume, "continue that file: skip the cases that are complete in it");
+    sub.add_flag("--json", o->json, "print everything that was computed, with times in nanoseconds");
     CLI::Option* const overlap = sub.add_flag(
-        "--overlap", o->overlap, "how much of a non-blocking call is hidden behind computation, and what it costs");
+        "--overlap", o->overlap, "measure how much of a non-blocking call hides behind computation, and what it costs");
     sub.add_option("--tests", o->tests,
-                   "how often to test during that computation, each is tried (default 0,1,4,16,64)")
+                   "how often to test during that computation; each is tried (default: 0,1,4,16,64)")
+        ->type_name("N[,N...]")
         ->needs(overlap);
-    for (const char* other : {"--pattern", "--screen", "--keep", "--prediction", "--announced", "--timeline"})
+    for (const char* other : {"--arrivals", "--screen", "--keep", "--prediction", "--announced", "--timeline"})
         overlap->excludes(sub.get_option(other));
     sub.footer(
-        "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random "
-        "order, and\n"
-        "every result is checked. With Open MPI, 'native:NAME' is one of its own algorithms; it needs\n"
-        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all that cut vectors. --overlap calls each "
-        "contestant\n"
-        "in a blocking way, so in a second thread, and without blocking, beside a computation as long as the blocking "
-        "call.\n"
-        "Where ranks share cores, they sleep instead of computing.\n\n"
+        "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random\n"
+        "order, and every result is checked. With Open MPI, native:NAME is one of its own algorithms; it needs\n"
+        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all algorithms that cut vectors. --overlap\n"
+        "calls each contestant in a blocking way, in a second thread, and without blocking, beside a computation that\n"
+        "is as long as the blocking call; where ranks share cores, they sleep instead. 'rubato help sim' lists the "
+        "arrival patterns and the models.\n"
         "Examples:\n"
-        "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --pattern "
+        "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --arrivals "
         "single:rank=7,delay=5ms\n"
-        "  mpirun -n 8 rubato bench gather --pattern balanced --pattern uniform:max=10ms,seed=1 -o gather.jsonl\n"
+        "  mpirun -n 8 rubato bench gather --arrivals balanced --arrivals uniform:max=10ms,seed=1 -o gather.jsonl\n"
         "  mpirun -n 8 rubato bench --overlap allreduce/native,rabenseifner --bytes 1MiB --tests 0,16\n"
         "  mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl\n"
         "  rubato report reduce.jsonl -o reduce.html");
-    sub.callback([o, &status] {
+    sub.callback([o, &sub, &status] {
         if (o->resume && o->output.empty())
-            throw error("--resume without a file", "it goes on with a file", "name it by --output");
+            throw error("--resume without a file", "it continues a file", "name the file with --output");
+        if (sub.count("--tolerance") > 0 && o->start == "barrier")
+            throw error("--tolerance with --start barrier", "it is for calls that begin at an agreed time",
+                        "leave one of them out");
+        std::vector<const algorithm*> all;
+        for (const std::string& c : o->contests)
+            for (const algorithm& a : algorithms())
+                if (a.what == parse_contest(c).what) all.push_back(&a);
+        refuse_unused(sub, all);
         status = run(*o);
     });
 }

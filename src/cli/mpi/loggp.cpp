@@ -118,32 +118,28 @@ int run(const options& o) {
 void add_loggp(CLI::App& command, int& status) {
     auto o = std::make_shared<options>();
     CLI::App& sub = *command.add_subcommand("loggp", "measure the network between two ranks, as a cost model");
-    sub.add_option("--ranks", o->ranks, "between which ranks, by the first one's clock (default 0,1)")
-        ->type_name("A,B");
-    sub.add_option("--max-bytes", o->max_bytes, "the largest message (default 1MiB)")->type_name("SIZE");
-    sub.add_option("--seconds", o->seconds, "about how long it may take (default 10)")->type_name("TIME");
-    sub.add_option("-o,--output", o->file, "write the model to a file, for --model file:NAME")->type_name("FILE");
-    sub.add_flag("--json", o->json, "one JSON object, with all message sizes");
+    sub.add_option("--ranks", o->ranks, "the two ranks; the clock is the first one's (default: 0,1)")->type_name("N,N");
+    sub.add_option("--max-bytes", o->max_bytes, "the largest message (default: 1MiB)")->type_name("SIZE");
+    sub.add_option("--seconds", o->seconds, "about how long it may take (default: 10)")->type_name("TIME");
+    sub.add_option("-o,--output", o->file, "write the model to a file, for --model file:FILE")->type_name("FILE");
+    sub.add_flag("--json", o->json, "print an object with all message sizes");
     sub.footer(
-        "Start it with mpirun, on two hosts, or on as many as you like: other ranks sleep, after three and more have\n"
-        "measured f, the number of small messages that go out before the gap counts.\n"
-        "L, o, g and G come from round trips PRTT(n,d,s) of n <= 16 messages (Hoefler 2008, II.2.4); where one line "
-        "does\n"
+        "Start it with mpirun, on two hosts or more. With three ranks or more it also measures f, the number of small\n"
+        "messages that leave before the gap counts; then the other ranks sleep.\n"
+        "L, o, g and G come from round trips PRTT(n,d,s) of n <= 16 messages (Hoefler 2008, II.2.4). If one line does\n"
         "not fit all sizes, ranges of sizes have their own o, g and G. The model takes g and G of the range that "
         "holds\n"
-        "4 KiB to 64 KiB, which segments of collectives have. Spread: of measured times, from the 10 % quantile, "
-        "which\n"
-        "is the value, to the median; of fitted ones, the standard error.\n"
-        "The file has two models: file:NAME is LogGP, file:NAME,hockney the linear one (alpha, beta, gamma). Its last "
-        "line\n"
-        "is a checksum, and a file that was cut or changed is refused. To change it by hand, remove its first and its "
+        "4 KiB to 64 KiB, the size of segments. Spread: for measured times, from the 10 % quantile (the value) to the\n"
+        "median; for fitted times, the standard error.\n"
+        "The file has two models: file:FILE is LogGP, file:FILE,hockney the linear one (alpha, beta, gamma).\n"
+        "Its last line is a checksum: a file that was cut or changed is refused. To edit it, remove its first and "
         "last\n"
-        "line.\n\n"
+        "line.\n"
         "Examples:\n"
         "  mpirun -n 2 rubato loggp\n"
         "  mpirun -n 2 --host a,b rubato loggp -o cluster.model\n"
         "  rubato sim reduce --ranks 16 --bytes 1MiB --model file:cluster.model\n"
-        "  mpirun -n 16 rubato loggp --ranks 0,15 --max-bytes 4MiB --seconds 30 --json");
+        "  mpirun -n 4 rubato loggp --ranks 0,3 --max-bytes 4MiB --seconds 20 --json");
     sub.callback([o, &status] { status = run(*o); });
 }
 

@@ -24,14 +24,14 @@ using namespace bench;
 struct options {
     std::string id{};
     std::string bytes = "1MiB";
-    std::string pattern = "balanced";
+    std::string arrivals = "balanced";
     std::string datatype = "double";
     std::string op = "sum";
     std::vector<std::int32_t> radix{};
     std::int32_t root = 0;
     std::int32_t segments = 0;  // not given
     std::string model_text = "curie";
-    std::string round_time = "0";  // not given
+    std::string round_time{};  // not given
     std::int32_t repetitions = 5;
     bool json = false;
 };
@@ -88,7 +88,7 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
     const auto ranks = static_cast<std::int32_t>(arrivals.size());
     const std::int64_t vector = vector_bytes(a.what, ranks, parse_bytes(o.bytes));
     if (a.segmented && o.segments == 0) how.segments = optimal_segments(m, ranks, vector);
-    how.round_time = parse_time(o.round_time);
+    how.round_time = o.round_time.empty() ? time_ns{} : parse_round_time(o.round_time);
     if (how.round_time == time_ns{}) how.round_time = cautious_round_time(m, part_offset(vector, how.segments, 1));
     return how;
 }
@@ -96,7 +96,7 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
 outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     mpi::communicator world(MPI_COMM_WORLD);
     experiment e({a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root}, me, ranks);
-    const std::vector<time_ns> arrivals = parse_arrivals(o.pattern, ranks);
+    const std::vector<time_ns> arrivals = parse_arrivals(o.arrivals, ranks);
     const mpi::selection how = choose(o, a, arrivals);
     const time_ns delay = arrivals[static_cast<std::size_t>(me)];
     outcome result;
@@ -139,7 +139,7 @@ void print(const options& o, const outcome& r, int ranks) {
                                          {"ranks", ranks},
                                          {"bytes", parse_bytes(o.bytes)},
                                          {"segments", r.segments},
-                                         {"pattern", o.pattern},
+                                         {"pattern", o.arrivals},
                                          {"repetitions", r.ours.size()},
                                          {"plan_hit_rate", r.plans.hit_rate()},
                                          {"right", right},
@@ -156,7 +156,7 @@ void print(const options& o, const outcome& r, int ranks) {
     const bool moves = traits(find_algorithm(o.id).what).moves_data();
     const std::string what = moves ? fmt::format("{} of {}, ", format_bytes(parse_bytes(o.bytes)), o.datatype) : "";
     write_out(fmt::format("{} ranks, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks, what,
-                          o.pattern, r.ours.size(), 100 * r.plans.hit_rate(), align(rows, {false, true, true}),
+                          o.arrivals, r.ours.size(), 100 * r.plans.hit_rate(), align(rows, {false, true, true}),
                           right ? "the results are right" : "WRONG RESULTS"));
 }
 
@@ -191,37 +191,50 @@ void add_run(CLI::App& command, int& status) {
     auto o = std::make_shared<options>();
     CLI::App& sub =
         *command.add_subcommand("run", "run an algorithm on MPI and check it against the native collective");
-    sub.add_option("id", o->id, "the algorithm, as 'rubato algorithms' lists it")->required();
-    sub.add_option("--bytes", o->bytes, "size of the vector, or of the wider buffer in all (default 1MiB)");
-    sub.add_option("--pattern,--arrivals", o->pattern, "when ranks arrive (default balanced)");
-    sub.add_option("--datatype", o->datatype, "int8, int16, int, int64, unsigned, float or double (default)");
-    sub.add_option("--op", o->op, "sum (default), prod, min, max, land, lor, lxor, band, bor or bxor");
-    add_integer(sub, "--root", o->root, "root", 0, 1 << 30, "the root (default 0)");
-    add_integer(sub, "--segments", o->segments, "number of segments", 1, 1 << 20,
-                "pieces of the vector (default 1, or what suits the model where a plan is made in rounds)");
-    sub.add_option("--model", o->model_text, "cost model, for algorithms that plan in rounds (default curie)");
-    sub.add_option("--round-time", o->round_time, "how long sending and combining a segment takes, for these");
-    add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20, "how often (default 5)");
+    sub.add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    sub.add_option("-b,--bytes", o->bytes,
+                   "size of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)")
+        ->type_name("SIZE");
+    sub.add_option("--arrivals", o->arrivals, "when ranks arrive, such as single:rank=3,delay=5ms (default: balanced)")
+        ->type_name("PATTERN");
+    add_data(sub, o->datatype, o->op);
+    add_integer(sub, "--root", o->root, "rank", 0, 1 << 30, "the root (default: 0)");
+    add_integer(sub, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
+                "how many pieces a vector is cut into (default: 1; as the model suggests for plans in rounds)");
     sub.add_option_function<std::string>(
-        "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
-        "degree or radix vector, as 4,4,8");
-    sub.add_flag("--json", o->json, "one JSON object");
+           "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
+           "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
+        ->type_name("N[,N...]");
+    sub.add_option("--model", o->model_text, "cost model, for algorithms that plan in rounds (default: curie)")
+        ->type_name("MODEL");
+    sub.add_option("--round-time", o->round_time,
+                   "how long it takes to send and combine a segment, for algorithms that plan in rounds\n"
+                   "(default: what the model says)")
+        ->type_name("TIME");
+    add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20,
+                "how often each is called (default: 5)");
+    sub.add_flag("--json", o->json, "print an object");
     sub.footer(
-        "Start it with mpirun. Each rank's clock begins when it leaves a barrier, so times across hosts are only as "
-        "exact\n"
-        "as that. Exit status 1 if a result is wrong.\n"
-        "Arrival-aware algorithms are told the arrivals. Those that plan in rounds (reduce/clairvoyant) take the "
-        "number of\n"
-        "segments and the time of a round from the model, unless given: the plan is right with any, but fast only if "
-        "that\n"
-        "suits the machine.\n\n"
+        "Start it with mpirun. Each rank's clock begins when the rank leaves a barrier, so times across hosts are "
+        "only\n"
+        "as exact as that. Exit status 1 if a result is wrong.\n"
+        "Arrival-aware algorithms know the arrivals. The plan of an algorithm that plans in rounds "
+        "(reduce/clairvoyant)\n"
+        "is right with any model, and fast if the model suits the machine.\n"
+        "'rubato help sim' lists the arrival patterns and the models.\n"
         "Examples:\n"
         "  mpirun -n 8 rubato run reduce/binomial --bytes 1MiB\n"
         "  mpirun -n 8 rubato run allreduce/ring --bytes 4MiB --datatype float --op max\n"
-        "  mpirun -n 8 rubato run reduce/chain --segments 16 --pattern single:rank=7,delay=5ms\n"
-        "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --pattern single:rank=7,delay=5ms --round-time "
+        "  mpirun -n 8 rubato run reduce/chain --segments 16 --arrivals single:rank=7,delay=5ms\n"
+        "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --arrivals single:rank=7,delay=5ms --round-time "
         "40us");
-    sub.callback([o, &status] { status = run(*o); });
+    sub.callback([o, &sub, &status] {
+        const algorithm* const chosen = &find_algorithm(o->id);
+        refuse_unused(sub, std::span(&chosen, 1));
+        if (sub.count("--model") > 0 && !chosen->uses_round_time())
+            throw error("--model has no effect", fmt::format("{} does not plan in rounds", chosen->id), "leave it out");
+        status = run(*o);
+    });
 }
 
 }  // namespace rubato::cli

@@ -1,0 +1,17 @@
+// How many steps the schedules of a problem have, told before they are made.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+
+namespace rubato {
+
+struct step_counts {
+    double most = 0;      ///< of the rank that has most
+    double all = 0;       ///< of all ranks
+    double planning = 0;  ///< what it takes to make them beyond that, in the time of so many simulated steps
+};
+
+/// From the schedules of some ranks, of a smaller problem where theirs would be long, too. Throws if check() does.
+RUBATO_API step_counts expected_steps(const algorithm& a, const problem& p);
+
+}  // namespace rubato

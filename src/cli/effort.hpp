@@ -1,0 +1,36 @@
+// What a computation over all steps of a problem takes, told before it begins.
+#pragma once
+
+#include "choose/steps.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace rubato::cli {
+
+/// Of one step.
+struct step_cost {
+    double ns;
+    double bytes;  ///< of memory
+};
+inline constexpr step_cost to_simulate{400, 160};
+
+struct effort {
+    double steps = 0;
+    double ns = 0;
+    double bytes = 0;
+
+    effort() = default;
+    effort(const step_counts& n, const step_cost& each)
+        : steps(n.all), ns(n.all * each.ns + n.planning * to_simulate.ns), bytes(n.all * each.bytes) {}
+};
+
+/// "about 2 s and 470 MiB for 3.1 million steps"
+std::string to_string(const effort& e);
+
+inline constexpr double most_memory = 2. * (1 << 30);
+/// Throws if it takes more than a minute or that much memory. `what` has the steps; the way out says what to do
+/// instead.
+void refuse_large(std::string_view what, const effort& e, std::string_view way_out);
+
+}  // namespace rubato::cli

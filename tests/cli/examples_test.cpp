@@ -1,0 +1,104 @@
+// Every example of every help text is run as it stands, in a folder that has what the examples name.
+#include "command.hpp"
+
+#include <map>
+
+namespace rubato {
+namespace {
+
+/// The help text of the command ("") and of each subcommand.
+class examples : public command {
+protected:
+    examples() {
+        namespace fs = std::filesystem;
+        fs::create_directory_symlink(RUBATO_SOURCE "/examples", path("examples"));
+        fs::create_directory(path("bin"));
+        fs::create_symlink(RUBATO_COMMAND, path("bin/rubato"));
+        good(fmt::format("schedule reduce/binomial --ranks 8 --json -o {}", path("mine.json")));
+        write("cluster.model", "loggp:L=2us,o=1us,g=1us,G=0.5ns\nhockney:alpha=2us,beta=0.5ns,gamma=0\n");
+        for (const char* name : {"measured.jsonl", "reduce.jsonl", "8-hosts.jsonl", "16-hosts.jsonl"}) measured(name);
+        write("solver.rubato",
+              R"({"kind":"observation","program":"solver","ranks":2,"hosts":["a","a"],"parts":2,"lines":1})"
+              "\n");
+#ifdef RUBATO_MPIRUN
+        // There are no hosts a and b here, and fewer cores than ranks.
+        script("bin/mpirun",
+               "for word; do\n"
+               "    shift\n"
+               "    case $word in --host | a,b) ;; *) set -- \"$@\" \"$word\" ;; esac\n"
+               "done\n"
+               "exec " RUBATO_MPIRUN " \"$@\"\n");
+        script("program", "exec " RUBATO_PROGRAM " 200 10\n");
+#endif
+    }
+
+    outcome run(const std::string& line) const {
+        return shell(fmt::format("cd {} && PATH={}:$PATH && {}", path(""), path("bin"), line));
+    }
+
+    static std::vector<std::string> in(const std::string& help) {
+        std::vector<std::string> found;
+        for (const std::string& line : lines(help.substr(help.find("Examples:\n"))))
+            if (line.starts_with("  ")) found.push_back(line.substr(2));
+        return found;
+    }
+
+    static bool needs_mpi(const std::string& line) { return line.find("mpirun ") != std::string::npos; }
+
+private:
+    void script(std::string_view name, std::string_view text) const {
+        write(name, fmt::format("#!/bin/sh\n{}", text));
+        std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);
+    }
+    void measured(std::string_view name) const {
+        std::string text =
+            R"({"kind":"run","hosts":["a","b"],"started":"2024-05-01"}
+{"kind":"case","number":1,"collective":"reduce","bytes":4096,"pattern":"balanced","datatype":"double","op":"sum"}
+{"kind":"contestant","in_case":1,"name":"reduce/binomial","id":"reduce/binomial"}
+{"kind":"contestant","in_case":1,"name":"native"}
+)";
+        for (int i = 0; i < 8; ++i)
+            for (const auto& [who, end] : {std::pair("reduce/binomial", 100), std::pair("native", 200)})
+                text += fmt::format(
+                    R"({{"kind":"sample","in_case":1,"name":"{}","repetition":{},"arrivals":[0,0],"exits":[{},2]}})"
+                    "\n",
+                    who, i, end + i);
+        write(name, text);
+    }
+};
+
+/// The command itself and all its subcommands.
+TEST_F(examples, work) {
+    const std::string all = good("help");
+    std::vector<std::string> texts{all};
+    const std::string listed =
+        all.substr(all.find("Subcommands:\n"), all.find("Examples:") - all.find("Subcommands:\n"));
+    for (const std::string& line : lines(listed))
+        if (line.starts_with("  ") && line[2] != ' ')
+            texts.push_back(good("help " + line.substr(2, line.find(' ', 2) - 2)));
+    ASSERT_GE(texts.size(), 9U);
+    std::size_t run_so_far = 0;
+    for (const std::string& text : texts) {
+        const std::vector<std::string> some = in(text);
+        EXPECT_FALSE(some.empty()) << text;
+        for (const std::string& line : some) {
+            if (line.starts_with("'")) continue;  // a sentence below them
+#ifndef RUBATO_MPIRUN
+            if (needs_mpi(line)) {
+                fmt::print("skipped, as it needs Open MPI: {}\n", line);
+                continue;
+            }
+#endif
+            const outcome result = run(line);
+            EXPECT_EQ(result.status, 0) << line << '\n' << result.out << result.err;
+            EXPECT_FALSE(result.out.empty() && line.find(" -o ") == std::string::npos &&
+                         line.find(" exec ") == std::string::npos)
+                << line << " prints nothing";
+            ++run_so_far;
+        }
+    }
+    EXPECT_GT(run_so_far, 20U);
+}
+
+}  // namespace
+}  // namespace rubato

@@ -1,0 +1,63 @@
+#include "choose/steps.hpp"
+
+#include "rubato/arrival.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rubato {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Whoever decides whether to make schedules at all needs the order of magnitude.
+void expect_near(const algorithm& a, std::int32_t ranks, std::uint32_t segments) {
+    problem p;
+    p.what = a.what;
+    p.ranks = ranks;
+    p.segments = segments;
+    p.idempotent = true;
+    p.arrivals = parse_arrivals("single:rank=0,delay=1ms", ranks);
+    p.round_time = 10us;
+    if (unmet_need(a, p)) return;
+    double all = 0;
+    double most = 0;
+    for (const schedule& s : build_all(a, p)) {
+        all += static_cast<double>(s.steps.size());
+        most = std::max(most, static_cast<double>(s.steps.size()));
+    }
+    const step_counts told = expected_steps(a, p);
+    const std::string where = fmt::format("{}, {} ranks, {} segments", a.id, ranks, segments);
+    EXPECT_LE(told.most, 2 * most + 10) << where;
+    EXPECT_GE(told.most, most / 8) << where;
+    EXPECT_GE(told.all, all / 3) << where;
+    // Some sort or plan for each rank anew, which takes time, too.
+    EXPECT_TRUE(a.arrival_aware || told.all <= 6 * all + 10) << where << ": " << told.all << " for " << all;
+}
+
+TEST(expected_steps, are_about_as_many_as_there_are) {
+    for (const algorithm& a : algorithms()) {
+        for (const std::int32_t ranks : {1, 2, 16, 96}) expect_near(a, ranks, 1);
+        for (const std::int32_t ranks : {2, 8, 33})
+            if (a.segmented) expect_near(a, ranks, 100);
+        if (a.segmented) expect_near(a, 4, 30'000);
+    }
+    expect_near(find_algorithm("bcast/binomial"), 6'000, 1);
+    expect_near(find_algorithm("reduce/local_redirect"), 1'000, 1);
+}
+
+TEST(expected_steps, are_told_of_problems_that_no_machine_could_hold) {
+    problem p;
+    p.what = collective::allreduce;
+    p.ranks = 1'000'000;
+    // 2 (P - 1) rounds of a send and a receive, and a combination in half of them.
+    EXPECT_NEAR(expected_steps(find_algorithm("allreduce/ring"), p).all, 5e12, 1.5e12);
+    p.ranks = 4096;
+    p.segments = 1'000'000;
+    EXPECT_GT(expected_steps(find_algorithm("allreduce/segmented_ring"), p).all, 1e13);
+}
+
+}  // namespace
+}  // namespace rubato
