@@ -235,6 +235,8 @@ public:
     /// The same in two steps, for a caller that has looked at the call itself (src/mpi/call_facts.hpp).
     intent intent_of(const selection& how, const call_facts& c) const;
     void run_as(const intent& what, const call_facts& c, const void* site = nullptr);
+    /// Counts a call that this rank does not make here, though others may.
+    void pass();
 
     void barrier(const selection& how);
     void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);

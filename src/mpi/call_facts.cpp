@@ -119,6 +119,8 @@ std::int64_t sum(std::span<const std::int64_t> counts) {
 }
 
 bool commutes(MPI_Op op) {
+    if (op == MPI_OP_NULL)
+        throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
     int yes = 0;
     check(MPI_Op_commutative(op, &yes), "MPI_Op_commutative");
     return yes != 0;
@@ -148,6 +150,15 @@ chunk_table call_side::in_bytes(bool packed) const {
     return t;
 }
 
+template <class Look>
+void call_facts::attempt(Look look) {
+    try {
+        look();
+    } catch (const error&) {
+        if (!wrong) wrong = std::current_exception();
+    }
+}
+
 call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
     : what(c.what), me(my_rank), ranks(size), root(c.root), op(c.op) {
     const collective_traits& t = traits();
@@ -155,32 +166,30 @@ call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
     in_place = is_in_place(c, t, me);
     // In place MPI describes the data by one side alone, unless it has one description for both.
     const bool by_output = in_place && !t.spreads() && !t.reduces;
-    if (!by_output && t.has_input(me, root)) in = input_of(c, *this);
+    if (!by_output && t.has_input(me, root)) attempt([&] { in = input_of(c, *this); });
     if (in_place && t.spreads())
         out = in.own_chunk(me);
-    else if (t.has_output(me, root))
-        out = output_of(c, *this);
+    else if (t.has_output(me, root) && !(wrong && t.measured_by_input()))
+        attempt([&] { out = output_of(c, *this); });
     if (by_output) in = t.wide_input ? out : out.own_chunk(me);
-    if (with_buffers) check_buffers(c, *this);
+    if (with_buffers && !wrong) attempt([&] { check_buffers(c, *this); });
     // A side that this rank does not use has chunks as large as the other's.
     if (!in.used) in.count = out.count, in.type = out.type, in.element = out.element;
     if (!out.used) out.count = in.count, out.type = in.type, out.element = in.element;
 
-    bytes = intent::unknown;
+    bytes = agreed_bytes = intent::unknown;
     for (const call_side* one : {&in, &out})
         if (one->used && one->each.counts.empty()) bytes = one->count * one->element;
-    agreed_bytes = bytes;
-    if (t.irregular) {
-        const call_side& wide = t.wide_input ? in : out;
-        agreed_bytes = t.sizes_known_to_all() ? sum(wide.each.counts) * wide.element / ranks : intent::unknown;
-    }
+    const call_side& wide = t.wide_input ? in : out;
+    if (!t.irregular)
+        agreed_bytes = bytes;
+    else if (t.sizes_known_to_all() && wide.used)
+        agreed_bytes = sum(wide.each.counts) * wide.element / ranks;
 
     if (!t.reduces) return;
-    if (op == MPI_OP_NULL)
-        throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
     type_number = number_of_type(c.recv_type);
     op_number = number_of_op(op);
-    commutative = op_number >= 0 || commutes(op);
+    attempt([&] { commutative = op_number >= 0 || commutes(op); });
 }
 
 bool call_facts::idempotent() const {

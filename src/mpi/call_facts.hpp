@@ -4,6 +4,8 @@
 
 #include "rubato/mpi.hpp"
 
+#include <exception>
+
 namespace rubato::mpi {
 
 /// One of the call's buffers, as far as this rank uses it.
@@ -25,9 +27,11 @@ struct call_side {
 
 struct call_facts {
     call_facts() = default;
-    /// Throws `error` if an argument is wrong. `with_buffers`: false before the call is made, when its buffers may not
-    /// be there yet.
+    /// `with_buffers`: false before the call is made, when its buffers may not be there yet.
     call_facts(const call& c, int my_rank, int size, bool with_buffers = true);
+
+    /// An `error`, if an argument is wrong. Then only what is left over is known: other ranks may find nothing wrong.
+    std::exception_ptr wrong{};
 
     collective what = collective::barrier;
     int me = 0;
@@ -60,6 +64,10 @@ struct call_facts {
     std::int64_t bytes_on(int other) const;
     /// How far, in chunks, the output lies from the input in place (see safe_in_place).
     std::int64_t in_place_shift() const;
+
+private:
+    template <class Look>
+    void attempt(Look look);
 };
 
 }  // namespace rubato::mpi

@@ -140,6 +140,7 @@ public:
         return {intent_of(how, known), known.sizes(), how.use == nullptr};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
+        if (c.wrong) std::rethrow_exception(c.wrong);
         for (const call_side* s : {&c.in, &c.out})
             if (s->used && !c.is_roots_alone(*s)) check_committed(s->type, comm_.get());
         return mpi::intent_of(c, how, hosts_);
@@ -174,6 +175,11 @@ public:
         const std::lock_guard lock(mutex_);
         arrive(how, c, site);
         (void)advance(true);
+    }
+    void pass() {
+        const std::lock_guard lock(mutex_);
+        if (under_way_) throw_under_way();
+        (void)player_->pass(now());
     }
     void run_as(const intent& what, const call_facts& c, const void* site) {
         const std::lock_guard lock(mutex_);
@@ -386,6 +392,7 @@ void communicator::run(const selection& how, const call& c, const void* site) {
     state_->run(how, c, site != nullptr ? site : __builtin_return_address(0));
 }
 
+void communicator::pass() { state_->pass(); }
 void communicator::run_as(const intent& what, const call_facts& c, const void* site) {
     state_->run_as(what, c, site != nullptr ? site : __builtin_return_address(0));
 }

@@ -110,7 +110,8 @@ private:
     }
 
     /// False if the algorithm is not for this problem, which all ranks find alike, or if the arguments are wrong, which
-    /// the native call says as ever. What fails later fails here alone.
+    /// the native call says as ever; other ranks may find theirs right, and make the call. What fails later fails here
+    /// alone.
     bool run_plan(const directive& what, const mpi::call_facts& c) {
         mpi::selection s(*what.use);
         s.segments = what.segments;
@@ -121,7 +122,8 @@ private:
             known = ours_.intent_of(s, c);
             rubato::check(*known.use, known.what);
         } catch (const error& e) {
-            guide_->refused(e.what());
+            if (!c.wrong) guide_->refused(e.what());
+            ours_.pass();
             return false;
         }
         ours_.run_as(known, c);

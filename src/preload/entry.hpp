@@ -7,8 +7,6 @@
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
 
-#include <optional>
-
 namespace rubato::preload {
 
 using observe::form;
@@ -31,13 +29,10 @@ mpi::call call_of(const Arguments& a, communicator_state& where) {
     return c;
 }
 
-/// Nothing if an argument is wrong, which the native call says.
 template <collective What, class Arguments>
-std::optional<mpi::call_facts> look_at(const Arguments& a, MPI_Comm comm, communicator_state& where) noexcept {
+mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, communicator_state& where) noexcept {
     try {
-        return mpi::call_facts(call_of<What>(a, where), where.rank, where.size);
-    } catch (const error&) {
-        return std::nullopt;
+        return {call_of<What>(a, where), where.rank, where.size};
     } catch (const std::exception& e) {
         give_up(comm, e);
     }
@@ -48,9 +43,9 @@ template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = find_state(now, comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
-    const std::optional<mpi::call_facts> c = look_at<What>(a, comm, *where);
-    if (!c || !autopilot::concerns(now.pilots(), *c) || !has_pilot(now, comm, *where)) return native();
-    return where->pilot->run(*c, [&native] { return native(); });
+    const mpi::call_facts c = look_at<What>(a, comm, *where);
+    if (!autopilot::concerns(now.pilots(), c) || !has_pilot(now, comm, *where)) return native();
+    return where->pilot->run(c, [&native] { return native(); });
 }
 
 /// What is recorded of a call, without its times.

@@ -1147,8 +1147,8 @@ TEST_F(report_command, leaves_nothing_half_written_on_a_full_disk) {
         EXPECT_EQ(result.err,
                   "rubato: cannot write 'x': No space left on device; make room, or write to another place\n");
     }
-    const outcome drawn = shell(fmt::format(
-        "{} {} schedule bcast/binomial --ranks 256 --format svg -o x; echo $?; ls -A'", mounted, RUBATO_COMMAND));
+    const outcome drawn = shell(
+        fmt::format("{} {} schedule bcast/binomial --ranks 512 --json -o x; echo $?; ls -A'", mounted, RUBATO_COMMAND));
     EXPECT_EQ(drawn.out, "2\n");
 }
 

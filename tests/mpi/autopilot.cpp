@@ -156,17 +156,25 @@ void check_facts() {
     const auto facts = [](const mpi::call& c) { return mpi::call_facts(c, me, ranks); };
     std::vector<double> x(100), y(100 * static_cast<std::size_t>(ranks));
     const auto refused = [&](const char* what, const mpi::call& c) {
-        (void)rubato::testing::refusal(what, [&] { (void)facts(c); });
+        if (!facts(c).wrong) fail(fmt::format("{} is taken", what));
     };
     refused("a negative count", mpi::call::allreduce(x.data(), y.data(), -1, MPI_DOUBLE, MPI_SUM));
     refused("no datatype", mpi::call::allreduce(x.data(), y.data(), 100, MPI_DATATYPE_NULL, MPI_SUM));
     refused("no operator", mpi::call::allreduce(x.data(), y.data(), 100, MPI_DOUBLE, MPI_OP_NULL));
     const std::vector<std::int64_t> few(static_cast<std::size_t>(ranks - 1), 1);
     refused("too few counts", mpi::call::reduce_scatter(x.data(), y.data(), few, MPI_DOUBLE, MPI_SUM));
+    refused("nowhere to receive", mpi::call::allreduce(x.data(), MPI_IN_PLACE, 100, MPI_DOUBLE, MPI_SUM));
+    refused("no buffer", mpi::call::allreduce(x.data(), nullptr, 100, MPI_DOUBLE, MPI_SUM));
+    refused("one buffer", mpi::call::allreduce(x.data(), x.data(), 100, MPI_DOUBLE, MPI_SUM));
+    if (facts(mpi::call::allreduce(nullptr, nullptr, 0, MPI_DOUBLE, MPI_SUM)).wrong) fail("no data needs a buffer");
 
     const auto expect = [](bool yes, const char* what) {
         if (!yes) fail(fmt::format("facts of a call: {}", what));
     };
+    const mpi::call_facts untyped =
+        facts(mpi::call::gather(x.data(), 100, MPI_DOUBLE, y.data(), 100, MPI_DATATYPE_NULL, 1));
+    expect((untyped.wrong != nullptr) == (me == 1), "its root alone sees what is wrong with a gather's output");
+    expect(untyped.agreed_bytes == 800, "what is wrong on one side does not hide the size");
     std::vector<std::int64_t> counts, places;
     for (int r = 0; r < ranks; ++r) {
         counts.push_back(r + 1);

@@ -243,8 +243,8 @@ static void share(int* all, const int* mine, int count) {
     for (int r = 1; r < ranks; ++r) MPI_Send(all, count * ranks, MPI_INT, r, 0, beside);
 }
 
-/* Makes a wrong call, then a right one, and describes both on a line. */
-static void try_case(enum what w, size_t k, char* line, size_t room) {
+/* Makes a wrong call, then a right one, and describes both on a line. Whether all ranks were alike right or wrong. */
+static int try_case(enum what w, size_t k, char* line, size_t room) {
     struct call c = right_call(w, used);
     int mine[2], all[2 * most_ranks], sum, sums[most_ranks], alike = 1;
     cases[k].change(&c);
@@ -268,6 +268,7 @@ static void try_case(enum what w, size_t k, char* line, size_t room) {
     }
     at += (size_t)snprintf(line + at, room - at, "; then");
     for (int r = 0; r < ranks; ++r) at += (size_t)snprintf(line + at, room - at, " %d", sums[r]);
+    return alike;
 }
 
 int main(int argc, char** argv) {
@@ -294,8 +295,8 @@ int main(int argc, char** argv) {
         for (size_t k = 0; asked && k < sizeof cases / sizeof *cases; ++k) {
             static char first[1000], again[1000];
             if (!cases[k].applies((enum what)w) || is_left_out(names[w], cases[k].name)) continue;
-            for (int i = 0; i < repeats; ++i) {
-                try_case((enum what)w, k, i == 0 ? first : again, sizeof first);
+            for (int i = 0, alike = 1; i < repeats && alike; ++i) {
+                alike = try_case((enum what)w, k, i == 0 ? first : again, sizeof first);
                 if (me != 0 || (i > 0 && strcmp(first, again) == 0)) continue;
                 printf("%s\n", i == 0 ? first : again);
                 fflush(stdout);
