@@ -151,11 +151,13 @@ chunk_table call_side::in_bytes(bool packed) const {
 }
 
 template <class Look>
-void call_facts::attempt(Look look) {
+bool call_facts::attempt(Look look) {
     try {
         look();
+        return true;
     } catch (const error&) {
         if (!wrong) wrong = std::current_exception();
+        return false;
     }
 }
 
@@ -166,11 +168,13 @@ call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
     in_place = is_in_place(c, t, me);
     // In place MPI describes the data by one side alone, unless it has one description for both.
     const bool by_output = in_place && !t.spreads() && !t.reduces;
-    if (!by_output && t.has_input(me, root)) attempt([&] { in = input_of(c, *this); });
+    // What is wrong in what all ranks describe hides the size from some of them, so it counts for none.
+    bool known = true;
+    if (!by_output && t.has_input(me, root)) known = attempt([&] { in = input_of(c, *this); }) || is_roots_alone(in);
     if (in_place && t.spreads())
         out = in.own_chunk(me);
     else if (t.has_output(me, root) && !(wrong && t.measured_by_input()))
-        attempt([&] { out = output_of(c, *this); });
+        known &= attempt([&] { out = output_of(c, *this); }) || is_roots_alone(out);
     if (by_output) in = t.wide_input ? out : out.own_chunk(me);
     if (with_buffers && !wrong) attempt([&] { check_buffers(c, *this); });
     // A side that this rank does not use has chunks as large as the other's.
@@ -179,11 +183,11 @@ call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
 
     bytes = agreed_bytes = intent::unknown;
     for (const call_side* one : {&in, &out})
-        if (one->used && one->each.counts.empty()) bytes = one->count * one->element;
+        if (known && one->used && one->each.counts.empty()) bytes = one->count * one->element;
     const call_side& wide = t.wide_input ? in : out;
     if (!t.irregular)
         agreed_bytes = bytes;
-    else if (t.sizes_known_to_all() && wide.used)
+    else if (known && t.sizes_known_to_all() && wide.used)
         agreed_bytes = sum(wide.each.counts) * wide.element / ranks;
 
     if (!t.reduces) return;

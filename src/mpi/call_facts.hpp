@@ -66,8 +66,9 @@ struct call_facts {
     std::int64_t in_place_shift() const;
 
 private:
+    /// Whether it threw no `error`.
     template <class Look>
-    void attempt(Look look);
+    bool attempt(Look look);
 };
 
 }  // namespace rubato::mpi

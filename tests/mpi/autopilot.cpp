@@ -174,7 +174,10 @@ void check_facts() {
     const mpi::call_facts untyped =
         facts(mpi::call::gather(x.data(), 100, MPI_DOUBLE, y.data(), 100, MPI_DATATYPE_NULL, 1));
     expect((untyped.wrong != nullptr) == (me == 1), "its root alone sees what is wrong with a gather's output");
-    expect(untyped.agreed_bytes == 800, "what is wrong on one side does not hide the size");
+    expect(untyped.agreed_bytes == 800, "what is wrong at the root alone does not hide the size");
+    const mpi::call_facts all_untyped =
+        facts(mpi::call::scatter(y.data(), 100, MPI_DOUBLE, x.data(), 100, MPI_DATATYPE_NULL, 1));
+    expect(all_untyped.agreed_bytes == intent::unknown, "what is wrong on all ranks hides it from all");
     std::vector<std::int64_t> counts, places;
     for (int r = 0; r < ranks; ++r) {
         counts.push_back(r + 1);
