@@ -8,11 +8,13 @@
 namespace rubato {
 namespace {
 
-constexpr std::size_t step_points = 4;             // sizes from which more ranks follow
+constexpr std::size_t step_points = 4;  // sizes from which more ranks follow
+constexpr std::size_t fewest_step_points = 3;
 constexpr std::int64_t most_blocks = 100'000;      // of all ranks; schedules of more are not made
 constexpr std::int32_t most_counted_ranks = 4096;  // likewise
 constexpr std::int32_t most_recorded = 64;         // where all ranks have to run to know what one does
 constexpr std::uint32_t fewest_segments = 32;      // fewer may be another algorithm
+constexpr double longest_made = 1e5;               // in steps
 constexpr std::int64_t worst_steps = 5;            // per pair of ranks and segment: no algorithm takes more
 
 /// Steps of the root and of another rank.
@@ -26,15 +28,23 @@ bool cheap(const algorithm& a, const problem& p) {
     return p.ranks <= most_counted_ranks && std::int64_t{p.ranks} * p.segments <= most_blocks;
 }
 
+/// From the root and two others.
 found look(const algorithm& a, const problem& p) {
-    if (a.dynamic != nullptr) {
-        double sum = 0;
-        for (const schedule& s : build_all(a, p)) sum += static_cast<double>(s.steps.size());
-        return {sum / p.ranks, sum / p.ranks};
-    }
-    const model none{};
-    const std::optional<sample> some = take_sample(a, p, {p, 1, none, nullptr, {}});
-    return {some->root.steps, some->others.steps};
+    std::vector<rank> who{p.root};
+    for (const std::int64_t third : {1, 2})
+        if (p.ranks > third)
+            who.emplace_back(static_cast<std::int32_t>((p.root.value + third * std::max(p.ranks / 3, 1)) % p.ranks));
+    std::vector<schedule> some;
+    if (a.dynamic != nullptr)
+        some = build_all(a, p);  // all have to run to know what one does
+    else if (a.build_some != nullptr)
+        some = a.build_some(p, who);
+    else
+        for (const rank r : who) some.push_back(a.build(p, r));
+    const auto steps = [](const schedule& one) { return static_cast<double>(one.steps.size()); };
+    double others = 0;
+    for (std::size_t i = 1; i < some.size(); ++i) others += steps(some[i]) / static_cast<double>(some.size() - 1);
+    return {steps(some.front()), others};
 }
 
 /// With so few segments that some ranks' schedules can be made.
@@ -51,11 +61,14 @@ found with_ranks(const algorithm& a, const problem& p) {
         of_root.push_back(f.root);
         of_other.push_back(f.other);
     }
-    if (ranks.size() < 2) {
+    if (ranks.size() < fewest_step_points) {
         const auto worst = static_cast<double>(worst_steps * p.ranks * p.segments);
         return {worst, worst};
     }
-    return {growth(ranks, of_root).at(p.ranks), growth(ranks, of_other).at(p.ranks)};
+    const found told{growth(ranks, of_root).at(p.ranks), growth(ranks, of_other).at(p.ranks)};
+    // Short schedules can be looked at, which is more exact, unless each takes a plan for all ranks.
+    const bool alone = a.build != nullptr && !a.arrival_aware;
+    return alone && std::max(told.root, told.other) <= longest_made ? look(a, p) : told;
 }
 
 /// Each segment takes as many steps as the one before.

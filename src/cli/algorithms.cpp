@@ -80,7 +80,7 @@ std::string cell(std::string_view text) {
 
 std::string markdown_row(const algorithm& a) {
     const problem p = example::of(a);
-    const layout sizes = layout::uniform(a.what == collective::barrier ? 0 : chunk_of(example::bytes, p));
+    const layout sizes = layout::uniform(traits(a.what).moves_data() ? chunk_of(example::bytes, p) : 0);
     const cost c = count_cost(build_all(a, p), std::span(&sizes, 1));
     std::int64_t most = 0;
     for (const rank_cost& r : c.ranks) most = std::max(most, r.bytes);

@@ -29,8 +29,8 @@ constexpr std::array purposes{
     purpose{"--noncommutative", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
     purpose{"--idempotent", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
     purpose{"--op", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
-    purpose{"--bytes", "move data", [](const algorithm& a) { return a.what != collective::barrier; }},
-    purpose{"--datatype", "move data", [](const algorithm& a) { return a.what != collective::barrier; }},
+    purpose{"--bytes", "move data", [](const algorithm& a) { return traits(a.what).moves_data(); }},
+    purpose{"--datatype", "move data", [](const algorithm& a) { return traits(a.what).moves_data(); }},
 };
 
 bool given(const CLI::App& app, const char* option) {
@@ -81,6 +81,19 @@ void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen
         const std::string who = chosen.size() == 1 ? std::string(chosen.front()->id) + " does" : "these algorithms do";
         throw error(fmt::format("{} has no effect", p.option), fmt::format("{} not {}", who, p.does), "leave it out");
     }
+}
+
+std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
+    std::vector<std::string> items;
+    for (std::string_view rest : lists) {
+        for (;;) {
+            const std::size_t comma = rest.find(',');
+            items.emplace_back(rest.substr(0, comma));
+            if (comma == std::string_view::npos) break;
+            rest.remove_prefix(comma + 1);
+        }
+    }
+    return items;
 }
 
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low,

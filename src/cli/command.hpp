@@ -28,6 +28,8 @@ void add_run(CLI::App& command, int& status);
 void add_bench(CLI::App& command, int& status);
 void add_loggp(CLI::App& command, int& status);
 
+/// The items of lists such as "64KiB,1MiB". Nothing between two commas is an empty item.
+std::vector<std::string> split_lists(const std::vector<std::string>& lists);
 /// "4,4,8"
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low, std::int32_t high);
 /// An option whose value is a whole number; a wrong one is our error, not the parser's.

@@ -1,12 +1,9 @@
 // Every example of every help text is run as it stands, in a folder that has what the examples name.
 #include "command.hpp"
 
-#include <map>
-
 namespace rubato {
 namespace {
 
-/// The help text of the command ("") and of each subcommand.
 class examples : public command {
 protected:
     examples() {
@@ -14,22 +11,33 @@ protected:
         fs::create_directory_symlink(RUBATO_SOURCE "/examples", path("examples"));
         fs::create_directory(path("bin"));
         fs::create_symlink(RUBATO_COMMAND, path("bin/rubato"));
+#ifdef RUBATO_MPIRUN
+        // There are no hosts a and b here, and fewer cores than ranks, which therefore do not arrive in time.
+        script("bin/mpirun",
+               "for word; do\n"
+               "    shift\n"
+               "    case $word in --host | a,b) ;; *) set -- \"$@\" \"$word\" ;; esac\n"
+               "done\n"
+               "case \" $* \" in *\" bench \"*) set -- \"$@\" --tolerance 100s ;; esac\n"
+               "exec " RUBATO_MPIRUN " \"$@\"\n");
+        script("program", "exec " RUBATO_PROGRAM " 200 10\n");
+#endif
+    }
+
+    /// What the examples read, but for what they write themselves.
+    void make_files(const std::vector<std::string>& lines) const {
         good(fmt::format("schedule reduce/binomial --ranks 8 --json -o {}", path("mine.json")));
         write("cluster.model", "loggp:L=2us,o=1us,g=1us,G=0.5ns\nhockney:alpha=2us,beta=0.5ns,gamma=0\n");
         for (const char* name : {"measured.jsonl", "reduce.jsonl", "8-hosts.jsonl", "16-hosts.jsonl"}) measured(name);
         write("solver.rubato",
               R"({"kind":"observation","program":"solver","ranks":2,"hosts":["a","a"],"parts":2,"lines":1})"
               "\n");
-#ifdef RUBATO_MPIRUN
-        // There are no hosts a and b here, and fewer cores than ranks.
-        script("bin/mpirun",
-               "for word; do\n"
-               "    shift\n"
-               "    case $word in --host | a,b) ;; *) set -- \"$@\" \"$word\" ;; esac\n"
-               "done\n"
-               "exec " RUBATO_MPIRUN " \"$@\"\n");
-        script("program", "exec " RUBATO_PROGRAM " 200 10\n");
-#endif
+        for (const std::string& line : lines) {
+            const std::size_t at = line.find(" -o ");
+            if (at == std::string::npos) continue;
+            const std::string name = line.substr(at + 4, line.find(' ', at + 4) - at - 4);
+            std::filesystem::remove(path(name));
+        }
     }
 
     outcome run(const std::string& line) const {
@@ -81,6 +89,7 @@ TEST_F(examples, work) {
     for (const std::string& text : texts) {
         const std::vector<std::string> some = in(text);
         EXPECT_FALSE(some.empty()) << text;
+        make_files(some);
         for (const std::string& line : some) {
             if (line.starts_with("'")) continue;  // a sentence below them
 #ifndef RUBATO_MPIRUN

@@ -71,11 +71,11 @@ timed_calls::settings calls_of(const options& o) {
 campaign_settings campaign_of(const options& o) {
     campaign_settings s;
     for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
-    for (const std::string& b : o.bytes) s.bytes.push_back(parse_bytes(b));
+    for (const std::string& b : split_lists(o.bytes)) s.bytes.push_back(parse_bytes(b));
     s.patterns = o.arrivals;
-    s.segments_text = o.segments;
+    s.segments_text = split_lists(o.segments);
     s.segments.clear();
-    for (const std::string& text : o.segments) s.segments.push_back(parse_segmentation(text));
+    for (const std::string& text : s.segments_text) s.segments.push_back(parse_segmentation(text));
     s.datatype = o.datatype;
     s.op = o.op;
     s.root = o.root;
@@ -260,7 +260,6 @@ void add_bench(CLI::App& command, int& status) {
         ->required();
     sub.add_option("-b,--bytes", o->bytes,
                    "sizes of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)")
-        ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("SIZE[,SIZE...]");
     sub.add_option("--arrivals", o->arrivals,
@@ -270,7 +269,6 @@ void add_bench(CLI::App& command, int& status) {
     sub.add_option("-s,--segments", o->segments,
                    "how vectors are cut: segments of a size (8KiB), a number of pieces (16), or auto; each is tried\n"
                    "(default: auto)")
-        ->delimiter(',')
         ->allow_extra_args(false)
         ->type_name("SIZE|N|auto[,...]");
     add_data(sub, o->datatype, o->op);
