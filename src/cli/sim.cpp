@@ -183,8 +183,10 @@ void extrapolate_row(const setting& s, row& r) {
     r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
 }
 
-/// Which rows are simulated with all ranks: the quickest, as many as take some seconds in all.
-std::vector<bool> affordable(const std::vector<row>& rows, bool force) {
+/// Which rows are simulated with all ranks: the quickest, as many as take some seconds in all. With more ranks than
+/// this, what some algorithms keep of each rank takes gigabytes.
+constexpr std::int32_t most_simulated = 1 << 16;
+std::vector<bool> affordable(const std::vector<row>& rows, std::int32_t ranks, bool force) {
     std::vector<std::size_t> order(rows.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rows[i].takes.ns; });
@@ -192,7 +194,7 @@ std::vector<bool> affordable(const std::vector<row>& rows, bool force) {
     double sum = 0;
     for (const std::size_t i : order) {
         sum += rows[i].takes.ns;
-        chosen[i] = force || (rows[i].takes.ns <= longest_of_one && sum <= longest_of_all);
+        chosen[i] = force || (ranks <= most_simulated && rows[i].takes.ns <= longest_of_one && sum <= longest_of_all);
     }
     return chosen;
 }
@@ -336,7 +338,7 @@ void simulate_all(const CLI::App& app, const options& o) {
     check_rows(o, rows);
     // The longest first, so that none is left at the end.
     std::ranges::stable_sort(rows, std::ranges::greater{}, [](const row& r) { return r.takes.ns; });
-    const std::vector<bool> exact = affordable(rows, o.force);
+    const std::vector<bool> exact = affordable(rows, s.common.ranks, o.force);
     std::vector<double> weights;
     for (std::size_t i = 0; i < rows.size(); ++i) weights.push_back(1e8 + (exact[i] ? rows[i].takes.ns : 0));
     for_each_in_parallel(weights, "simulated", [&](std::size_t i) {
