@@ -2,9 +2,8 @@
 # to do without.
 PREFIX ?= /usr/local
 
-packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libboost-dev libhwy-dev libdw-dev \
-            openmpi-bin libopenmpi-dev
-build_packages := libgtest-dev libbenchmark-dev
+packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev openmpi-bin libopenmpi-dev
+build_packages := libgtest-dev libbenchmark-dev libboost-dev libhwy-dev
 test_packages := pkg-config mpich libmpich-dev libfftw3-dev gfortran iproute2 ethtool chromium
 long_packages := clang clang-format clang-tidy
 
