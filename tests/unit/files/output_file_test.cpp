@@ -160,7 +160,7 @@ TEST_F(output, is_as_it_was_if_files_may_not_be_so_long) {
         std::string all = error_text([&] { write(name("a"), std::string(2000, 'x')); });
         appended_file lines(name("lines"));
         for (int i = 0; i < 30; ++i)
-            if (lines.append(std::string(99, 'y') + "\n") != 0) all += " no more";
+            if (lines.append(fmt::format("{:y>99}\n", "")) != 0) all += " no more";
         return all;
     });
     EXPECT_NE(said.find("File too large; make room"), std::string::npos) << said;
@@ -190,7 +190,8 @@ TEST_F(output, is_as_it_was_if_the_disk_is_full) {
         if (count(disk) != 1) wrong += "something is left; ";
         appended_file lines(disk + "/lines");
         int why = 0;
-        while (why == 0) why = lines.append(std::string(999, 'y') + "\n");
+        const std::string line = fmt::format("{:y>999}\n", "");
+        while (why == 0) why = lines.append(line);
         if (why != ENOSPC || fs::file_size(disk + "/lines") % 1000 != 0) wrong += "half a line; ";
         return wrong;
     });
