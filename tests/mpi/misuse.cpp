@@ -163,7 +163,7 @@ void check_refused_name() {
 }
 
 /// Rank 0 sends more than others expect. They are told, and all goes on.
-void check_other_lengths() {
+[[maybe_unused]] void check_other_lengths() {
     mpi::communicator ours(MPI_COMM_WORLD);
     std::vector<int> data(6000, me);
     for (const std::string_view id : {"bcast/linear", "bcast/chain+early"}) {
@@ -260,7 +260,9 @@ int main(int argc, char** argv) {
             check_edges();
             check_order_of_calls();
             check_refused_name();
+#ifndef MPICH_VERSION  // there a message that is too long ends the program, whatever the communicator's handler
             check_other_lengths();
+#endif
             check_buffers();
             check_broken_promises();
             mpi::communicator ours(MPI_COMM_WORLD);
