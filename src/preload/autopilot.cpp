@@ -15,7 +15,6 @@ namespace {
 
 using mpi::check;
 
-constexpr std::int64_t smallest = 16 << 10;
 bool is_of(std::string_view id, collective what) {
     const std::string_view name = traits(what).name;
     return id.size() > name.size() && id.starts_with(name) && id[name.size()] == '/';

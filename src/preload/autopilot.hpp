@@ -18,6 +18,9 @@ namespace rubato::preload {
 /// Making one and destroying it are collective; destroy it before MPI_Finalize.
 class autopilot {
 public:
+    /// In bytes of the largest buffer: what mode auto does not leave alone.
+    static constexpr std::int64_t smallest = 16 << 10;
+
     /// Equal on all ranks.
     struct settings {
         std::string force{};        ///< this algorithm wherever it can solve the problem; empty: mode auto
@@ -36,9 +39,8 @@ public:
     autopilot(const autopilot&) = delete;
     autopilot& operator=(const autopilot&) = delete;
 
-    /// Whether a call could be made by anything but the native collective. Equal on all ranks, and a matter of
-    /// nanoseconds: of auto those below 16 KiB (of the largest buffer) are not, nor v-forms whose sizes not all ranks
-    /// know. Others need not come to run(); at the first that does the ranks make an autopilot.
+    /// Whether a call could be made by anything but the native collective. Equal on all ranks. In mode auto small ones
+    /// could not, nor v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
     static bool concerns(const settings& how, const mpi::call_facts& c);
 
     /// Makes the call, by Rubato or by `native`, which makes it by the MPI library; an MPI error code, native's where

@@ -38,11 +38,22 @@ mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, communicator_state& w
     }
 }
 
+/// Most calls are small, and are left alone for that. Nothing else of them is looked at. All ranks find the same.
+template <collective What, class Arguments>
+bool is_small(const Arguments& a, const communicator_state& where) {
+    constexpr const collective_traits& t = traits(What);
+    if constexpr (t.irregular) return false;
+    const MPI_Datatype type = telling_side<What>(a, where) == side::send ? a.send_type : a.recv_type;
+    if (type == MPI_DATATYPE_NULL) return true;
+    return local_bytes<What>(a, where) * (t.chunked() ? where.size : 1) < autopilot::smallest;
+}
+
 /// By Rubato or by the MPI library, which all ranks decide alike.
 template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = find_state(now, comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
+    if (!now.forces() && is_small<What>(a, *where)) return native();
     const mpi::call_facts c = look_at<What>(a, comm, *where);
     if (!autopilot::concerns(now.pilots(), c) || !has_pilot(now, comm, *where)) return native();
     return where->pilot->run(c, [&native] { return native(); });
