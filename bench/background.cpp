@@ -2,6 +2,7 @@
 // come while the rank computes. As a share of one core, by the thread's own processor time.
 //
 //     mpirun -n 2 build/bench/background
+#include "mpi/process.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>

@@ -3,8 +3,7 @@
 // Items per second are steps per second.
 #include "observe/recorder.hpp"
 #include "rubato/algorithm.hpp"
-#include "rubato/engine.hpp"
-#include "rubato/history.hpp"
+#include "engine/engine.hpp"
 #include "rubato/simulate.hpp"
 #include "rubato/verify.hpp"
 
@@ -92,35 +91,6 @@ void prove(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * steps_of(all));
 }
 BENCHMARK(prove);
-
-/// What every call of an observed program pays: two looks at the clock and a record. Operations take turns, so that
-/// with more than one the last one is never the right one.
-void observe_arrival(benchmark::State& state) {
-    const auto operations = static_cast<std::int32_t>(state.range(0));
-    const auto now = [] { return time_ns(std::chrono::steady_clock::now().time_since_epoch()); };
-    history h;
-    std::int32_t turn = 0;
-    for ([[maybe_unused]] auto _ : state) {
-        const time_ns arrival = now();
-        const time_ns exit = now();
-        h.record({collective::reduce, 20, rank(turn)}, arrival, exit, &h);
-        if (++turn == operations) turn = 0;
-    }
-    benchmark::DoNotOptimize(h.operations().front().calls());
-}
-BENCHMARK(observe_arrival)->Arg(1)->Arg(4)->Arg(256);
-
-/// The record alone.
-void record(benchmark::State& state) {
-    history h;
-    std::int64_t t = 0;
-    for ([[maybe_unused]] auto _ : state) {
-        h.record({collective::reduce, 20, rank(0)}, time_ns(t), time_ns(t + 1), &h);
-        t += 2;
-    }
-    benchmark::DoNotOptimize(h.operations().front().calls());
-}
-BENCHMARK(record);
 
 /// The record of the drop-in, into a file: sums, and a time if it is kept. Operations take turns.
 void record_to_file(benchmark::State& state) {

@@ -1,79 +1,23 @@
-// A thread that looks after what may come while its process computes.
+// How a process uses its background thread: the thread that goes on with collectives while the process computes.
 #pragma once
 
 #include "rubato/core.hpp"
 
-#include <condition_variable>
-#include <cstddef>
-#include <functional>
-#include <list>
-#include <mutex>
 #include <optional>
-#include <span>
-#include <string_view>
-#include <thread>
 
 namespace rubato {
 
-/// What looking has shown: nothing can come, something may come, something came.
-enum class activity : std::uint8_t { nothing, listening, moving };
+enum class background_use : std::uint8_t {
+    automatic,  ///< where MPI was started with MPI_THREAD_MULTIPLE
+    wanted,     ///< likewise; a line says where MPI was not
+    never,
+};
 
-/// Looks again and again: soon after something came, more and more rarely while nothing does, and not at all while
-/// nothing can come. Watchers must not throw. Not to be used from within a watcher.
-class RUBATO_API background {
-public:
-    /// When a process uses its thread. The owner of the thread decides; the thread itself does not look at it.
-    enum class use : std::uint8_t {
-        automatic,  ///< where MPI was started with MPI_THREAD_MULTIPLE
-        wanted,     ///< likewise; a line says where MPI was not
-        never,
-    };
-    struct settings {
-        use when = use::automatic;
-        time_ns interval = std::chrono::microseconds(100);  ///< between looks while something comes
-        time_ns longest = std::chrono::milliseconds(1);     ///< while nothing does
-        std::optional<int> core{};                          ///< where the thread stays
-    };
-    /// The variables that read_setting knows.
-    static std::span<const std::string_view> variables();
-    /// Reads RUBATO_BACKGROUND, RUBATO_BACKGROUND_CORE or RUBATO_BACKGROUND_INTERVAL; false if it is none of them.
-    /// Throws if the value is wrong.
-    static bool read_setting(settings& into, std::string_view variable, std::string_view value);
-
-    using watcher = std::function<activity()>;
-    using ticket = std::list<watcher>::iterator;
-
-    /// The thread is started with the first watcher.
-    explicit background(settings how) : how_(how) {}
-    background() : background(settings{}) {}
-    ~background();
-    background(const background&) = delete;
-    background& operator=(const background&) = delete;
-
-    /// Throws if the thread cannot stay on its core.
-    ticket watch(watcher w);
-    /// When it returns, the watcher is not running and never will again.
-    void leave(ticket t);
-    /// Something can come now.
-    void wake();
-
-    /// Of the thread, since it was started.
-    time_ns processor_time();
-    std::uint64_t looks();
-
-private:
-    void start();
-    void run();
-
-    settings how_;
-    std::mutex looking_{};  // held while watchers run
-    std::list<watcher> watchers_{};
-    std::uint64_t looks_ = 0;
-    std::thread thread_{};
-    std::mutex mutex_{};  // of what follows
-    std::condition_variable changed_{};
-    bool awake_ = false;
-    bool ending_ = false;
+struct background_settings {
+    background_use when = background_use::automatic;
+    time_ns interval = std::chrono::microseconds(100);  ///< between looks while something comes
+    time_ns longest = std::chrono::milliseconds(1);     ///< while nothing does
+    std::optional<int> core{};                          ///< where the thread stays
 };
 
 }  // namespace rubato

@@ -4,10 +4,7 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/background.hpp"
 #include "rubato/clock.hpp"
-#include "rubato/history.hpp"
 #include "rubato/model.hpp"
-#include "rubato/player.hpp"
-#include "rubato/recording.hpp"
 
 #include <mpi.h>
 
@@ -136,29 +133,45 @@ private:
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// How a communicator works. Where ranks must agree, rank 0's values count.
+/// How a communicator works.
 struct settings {
-    player::settings agreed{};                       ///< how plans are kept, arrivals exchanged and predicted
+    // Rank 0's, of all ranks:
+    std::string predictor = "average:window=5";  ///< of arrivals; `rubato predict --help` lists them
+    std::int32_t exchange_every = 8;             ///< calls of an operation: how often ranks tell when they arrived
+    /// Smaller operations, in bytes, are not announced, and nobody exchanges for them unless all say beforehand when
+    /// they will come. V-forms, whose sizes differ, count as large.
+    std::int64_t from_bytes = std::int64_t{4} << 10;
+    time_ns quantum{};  ///< arrivals are rounded to multiples of it; 0: half of the round time
+    // Of this rank:
+    std::size_t most_plans = std::size_t{64} << 20;  ///< bytes of plans that are kept
     std::size_t most_early = std::size_t{64} << 20;  ///< bytes kept for a rank that has not arrived
     bool background = true;                          ///< let the process's background thread work for it
-    own_clock clock = own_time;                      ///< of this rank
+    own_clock clock = own_time;
 };
 
-/// The background thread of this process, started when a communicator first needs it.
-RUBATO_API background& background_thread();
-/// Its settings. Unless this is called, they are read from the environment: RUBATO_BACKGROUND (auto, on or off),
-/// RUBATO_BACKGROUND_CORE and RUBATO_BACKGROUND_INTERVAL. Throws once the thread is in use.
-RUBATO_API void set_background(const background::settings& how);
+/// Of the background thread of this process, which is started when a communicator first needs it. Unless this is
+/// called, they are read from the environment: RUBATO_BACKGROUND (auto, on or off), RUBATO_BACKGROUND_CORE and
+/// RUBATO_BACKGROUND_INTERVAL. Throws once the thread is in use.
+RUBATO_API void set_background(const background_settings& how);
 
-/// A call without its buffers and handles.
+struct named_call;
+/// A call without its buffers and handles; see communicator::outline_of.
 struct outline {
-    intent what{};
-    layout sizes{};
-    bool open = false;  ///< the algorithm is left to Rubato, and chosen when the call is expected
+    std::shared_ptr<const named_call> what{};
+};
+
+/// How often a plan was found instead of made, and what plans take.
+struct plan_statistics {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::size_t plans = 0;
+    std::size_t bytes = 0;
+
+    double hit_rate() const { return hits == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(hits + misses); }
 };
 
 class persistent_call;
-struct call_facts;
+class looked_at_calls;
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
 /// share, a record of who came when. Not for several threads at once; several of these may be used by several threads
@@ -183,10 +196,7 @@ public:
     int size() const;
     /// The host of each rank, as problem::hosts has it.
     const std::vector<std::int32_t>& hosts() const;
-    /// How often a plan was found instead of made, and what plans take.
-    plan_cache::statistics plans() const;
-    /// When this rank came and left, on the common clock. Not while another thread uses the communicator.
-    const history& calls() const;
+    plan_statistics plans() const;
     const common_clock& clock() const;
     /// How many collectives had begun here when the rank arrived.
     std::uint64_t begun_early() const;
@@ -229,14 +239,7 @@ public:
     /// A call to be made again and again, with the same buffers. The communicator must outlive it.
     persistent_call prepare(const selection& how, const call& c);
 
-    /// `site`: the place in the program, for the record; null: the caller.
-    void run(const selection& how, const call& c, const void* site = nullptr);
-
-    /// The same in two steps, for a caller that has looked at the call itself (src/mpi/call_facts.hpp).
-    intent intent_of(const selection& how, const call_facts& c) const;
-    void run_as(const intent& what, const call_facts& c, const void* site = nullptr);
-    /// Counts a call that this rank does not make here, though others may.
-    void pass();
+    void run(const selection& how, const call& c);
 
     void barrier(const selection& how);
     void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);
@@ -269,6 +272,7 @@ public:
 
 private:
     friend class persistent_call;
+    friend class looked_at_calls;
     class state;
     std::unique_ptr<state> state_;
 };

@@ -46,6 +46,13 @@ struct step {
     }
 };
 
+/// A step that was run.
+struct recorded_step {
+    step_kind kind{};
+    std::int32_t peer = -1;  ///< of a message
+    span_ns when{};          ///< a receive begins when it is posted
+};
+
 /// `combine` computes to = from * to: the source is the left operand.
 struct schedule {
     std::uint32_t parts = 1;       ///< blocks per chunk

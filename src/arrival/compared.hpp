@@ -1,9 +1,9 @@
 // What predictors share: exact arithmetic, and comparing what was predicted with what came.
 #pragma once
 
-#include "rubato/predictor.hpp"
+#include "arrival/predictor.hpp"
+#include "arrival/ring_buffer.hpp"
 #include "rubato/problem.hpp"
-#include "rubato/ring.hpp"
 
 #include <algorithm>
 

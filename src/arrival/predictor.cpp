@@ -1,4 +1,4 @@
-#include "rubato/predictor.hpp"
+#include "arrival/predictor.hpp"
 
 #include "arrival/compared.hpp"
 #include "core/text.hpp"

@@ -147,8 +147,8 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     mpi::communicator* ours = &plain_;
     if (uses_predictor(c)) {
         mpi::settings s;
-        s.agreed.predictor = how_.prediction;
-        s.agreed.exchange_every = 1;
+        s.predictor = how_.prediction;
+        s.exchange_every = 1;
         auto found = living_.find(c.known.name);
         if (found == living_.end()) found = living_.emplace(c.known.name, mpi::communicator(world, std::move(s))).first;
         ours = &found->second;

@@ -12,7 +12,7 @@
 #include "direct/level.hpp"
 #include "direct/messages.hpp"
 #include "direct/rules.hpp"
-#include "rubato/predictor.hpp"
+#include "arrival/predictor.hpp"
 
 #include <deque>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include "direct/decision.hpp"
 #include "rubato/choose.hpp"
-#include "rubato/history.hpp"
+#include "arrival/operation.hpp"
 
 #include <atomic>
 #include <cstddef>

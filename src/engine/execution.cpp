@@ -1,7 +1,7 @@
 // Why it cannot deadlock where verify found none: take the first message, in the order of verify's run, that is not
 // complete. All earlier ones of its two ranks are. So its receive is the first that has not ended, which is posted
 // whatever else is under way; and of the sends under way at most one, that overtook, comes after it, so there is room.
-#include "rubato/engine.hpp"
+#include "engine/engine.hpp"
 
 #include <algorithm>
 #include <cassert>

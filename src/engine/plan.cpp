@@ -1,4 +1,4 @@
-#include "rubato/engine.hpp"
+#include "engine/engine.hpp"
 
 #include <array>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-#include "rubato/plan_cache.hpp"
+#include "engine/plan_cache.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "rubato/player.hpp"
+#include "engine/player.hpp"
 
 #include "core/wire.hpp"
 

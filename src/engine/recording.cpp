@@ -1,4 +1,4 @@
-#include "rubato/recording.hpp"
+#include "engine/recording.hpp"
 
 namespace rubato {
 

@@ -5,9 +5,9 @@
 // is used in place, other data is packed before and unpacked afterwards.
 #pragma once
 
+#include "engine/engine.hpp"
 #include "mpi/call_facts.hpp"
 #include "mpi/datatype.hpp"
-#include "rubato/engine.hpp"
 
 #include <memory>
 #include <new>

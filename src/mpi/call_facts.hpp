@@ -2,6 +2,8 @@
 // MPI calls significant on this rank is ever looked at.
 #pragma once
 
+#include "engine/player.hpp"
+#include "rubato/layout.hpp"
 #include "rubato/mpi.hpp"
 
 #include <exception>

@@ -144,83 +144,80 @@ call call::reduce_scatter(const void* send, void* recv, std::span<const std::int
             .op = op};
 }
 
-void communicator::barrier(const selection& how) { run(how, call::barrier(), __builtin_return_address(0)); }
+void communicator::barrier(const selection& how) { run(how, call::barrier()); }
 
 void communicator::bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root) {
-    run(how, call::bcast(data, count, type, root), __builtin_return_address(0));
+    run(how, call::bcast(data, count, type, root));
 }
 
 void communicator::reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                           MPI_Op op, int root) {
-    run(how, call::reduce(send, recv, count, type, op, root), __builtin_return_address(0));
+    run(how, call::reduce(send, recv, count, type, op, root));
 }
 
 void communicator::allreduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                              MPI_Op op) {
-    run(how, call::allreduce(send, recv, count, type, op), __builtin_return_address(0));
+    run(how, call::allreduce(send, recv, count, type, op));
 }
 
 void communicator::scatter(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how, call::scatter(send, send_count, send_type, recv, recv_count, recv_type, root),
-        __builtin_return_address(0));
+    run(how, call::scatter(send, send_count, send_type, recv, recv_count, recv_type, root));
 }
 
 void communicator::gather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how, call::gather(send, send_count, send_type, recv, recv_count, recv_type, root), __builtin_return_address(0));
+    run(how, call::gather(send, send_count, send_type, recv, recv_count, recv_type, root));
 }
 
 void communicator::allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                              void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    run(how, call::allgather(send, send_count, send_type, recv, recv_count, recv_type), __builtin_return_address(0));
+    run(how, call::allgather(send, send_count, send_type, recv, recv_count, recv_type));
 }
 
 void communicator::alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    run(how, call::alltoall(send, send_count, send_type, recv, recv_count, recv_type), __builtin_return_address(0));
+    run(how, call::alltoall(send, send_count, send_type, recv, recv_count, recv_type));
 }
 
 void communicator::reduce_scatter_block(const selection& how, const void* send, void* recv, std::int64_t recv_count,
                                         MPI_Datatype type, MPI_Op op) {
-    run(how, call::reduce_scatter_block(send, recv, recv_count, type, op), __builtin_return_address(0));
+    run(how, call::reduce_scatter_block(send, recv, recv_count, type, op));
 }
 
 void communicator::scan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                         MPI_Op op) {
-    run(how, call::scan(send, recv, count, type, op), __builtin_return_address(0));
+    run(how, call::scan(send, recv, count, type, op));
 }
 
 void communicator::exscan(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
                           MPI_Op op) {
-    run(how, call::exscan(send, recv, count, type, op), __builtin_return_address(0));
+    run(how, call::exscan(send, recv, count, type, op));
 }
 
 void communicator::scatterv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
                             void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    run(how, call::scatterv(send, send_chunks, send_type, recv, recv_count, recv_type, root),
-        __builtin_return_address(0));
+    run(how, call::scatterv(send, send_chunks, send_type, recv, recv_count, recv_type, root));
 }
 
 void communicator::gatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                            void* recv, const chunks& recv_chunks, MPI_Datatype recv_type, int root) {
-    run(how, call::gatherv(send, send_count, send_type, recv, recv_chunks, recv_type, root),
-        __builtin_return_address(0));
+    run(how, call::gatherv(send, send_count, send_type, recv, recv_chunks, recv_type, root));
 }
 
 void communicator::allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
                               void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    run(how, call::allgatherv(send, send_count, send_type, recv, recv_chunks, recv_type), __builtin_return_address(0));
+    run(how, call::allgatherv(send, send_count, send_type, recv, recv_chunks, recv_type));
 }
 
 void communicator::alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
                              void* recv, const chunks& recv_chunks, MPI_Datatype recv_type) {
-    run(how, call::alltoallv(send, send_chunks, send_type, recv, recv_chunks, recv_type), __builtin_return_address(0));
+    run(how, call::alltoallv(send, send_chunks, send_type, recv, recv_chunks, recv_type));
 }
 
 void communicator::reduce_scatter(const selection& how, const void* send, void* recv,
                                   std::span<const std::int64_t> counts, MPI_Datatype type, MPI_Op op) {
-    run(how, call::reduce_scatter(send, recv, counts, type, op), __builtin_return_address(0));
+    run(how, call::reduce_scatter(send, recv, counts, type, op));
 }
 
 }  // namespace rubato::mpi

@@ -1,5 +1,6 @@
 #include "core/wire.hpp"
 #include "mpi/broadcast.hpp"
+#include "mpi/looked_at_calls.hpp"
 #include "mpi/mpi_stage.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/process.hpp"
@@ -32,6 +33,12 @@ std::int64_t protocol() {
 
 }  // namespace
 
+struct named_call {
+    intent what{};
+    layout sizes{};
+    bool open = false;  ///< the algorithm is left to Rubato, and chosen when the call is expected
+};
+
 class communicator::state {
 public:
     state(MPI_Comm user, settings how)
@@ -57,13 +64,13 @@ public:
         if (!refusal.empty()) throw error(refusal);
         if (all.accepted == 0)
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
-        agree_on(how.agreed);
+        const player::settings agreed = agree_on(how);
         hosts_ = hosts_of(comm_.get());
         synchronise();
         std::int64_t epoch = clock_.now().count();
         check(PMPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         epoch_ = time_ns(epoch);
-        player_.emplace(rubato::rank(rank_), size_, stage_, how.agreed);
+        player_.emplace(rubato::rank(rank_), size_, stage_, agreed);
     }
     ~state() {
         stop_watching();
@@ -89,11 +96,11 @@ public:
     int rank() const { return rank_; }
     int size() const { return size_; }
     const std::vector<std::int32_t>& hosts() const { return hosts_; }
-    plan_cache::statistics plans() {
+    plan_statistics plans() {
         const std::lock_guard lock(mutex_);
-        return player_->plans().counted();
+        const plan_cache::statistics s = player_->plans().counted();
+        return {s.hits, s.misses, s.plans, s.bytes};
     }
-    const history& calls() const { return history_; }
     const common_clock& clock() const { return clock_; }
     std::uint64_t begun_early() {
         const std::lock_guard lock(mutex_);
@@ -137,7 +144,7 @@ public:
 
     outline outline_of(const selection& how, const call& c) const {
         const call_facts known(c, rank_, size_, false);
-        return {intent_of(how, known), known.sizes(), how.use == nullptr};
+        return {std::make_shared<named_call>(intent_of(how, known), known.sizes(), how.use == nullptr)};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
         if (c.wrong) std::rethrow_exception(c.wrong);
@@ -145,7 +152,7 @@ public:
             if (s->used && !c.is_roots_alone(*s)) check_committed(s->type, comm_.get());
         return mpi::intent_of(c, how, hosts_);
     }
-    void expect(const outline& o) {
+    void expect(const named_call& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
         if (o.what.use->dynamic) return;  // it has no plan to begin, or to keep to
@@ -158,9 +165,9 @@ public:
         background_wake();
     }
 
-    void start(const selection& how, const call& c, const void* site) {
+    void start(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
-        arrive(how, c, site);
+        arrive(how, c);
         (void)advance(false);
     }
     bool test() {
@@ -171,9 +178,9 @@ public:
         const std::lock_guard lock(mutex_);
         (void)advance(true);
     }
-    void run(const selection& how, const call& c, const void* site) {
+    void run(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
-        arrive(how, c, site);
+        arrive(how, c);
         (void)advance(true);
     }
     void pass() {
@@ -181,9 +188,9 @@ public:
         if (under_way_) throw_under_way();
         (void)player_->pass(now());
     }
-    void run_as(const intent& what, const call_facts& c, const void* site) {
+    void run_as(const intent& what, const call_facts& c) {
         const std::lock_guard lock(mutex_);
-        arrive(site, [&] {
+        arrive([&] {
             call_ = c;
             return what;
         });
@@ -223,25 +230,26 @@ private:
     /// From when the communicator was made, on the clock that ranks share.
     time_ns now() const { return clock_.now() - epoch_; }
 
-    void agree_on(player::settings& how) {
+    player::settings agree_on(const settings& mine) const {
         struct {
             std::int64_t quantum;
             std::int64_t exchange_every;
             std::int64_t from_bytes;
-        } said{how.plans.quantum.count(), how.exchange_every, how.from_bytes};
+        } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes};
         check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        how.plans.quantum = time_ns(said.quantum);
-        how.exchange_every = static_cast<std::int32_t>(said.exchange_every);
-        how.from_bytes = said.from_bytes;
-        how.predictor = broadcast(comm_.get(), how.predictor);
-        (void)make_predictor(how.predictor);
-        if (how.exchange_every < 1)
-            throw error(fmt::format("an exchange every {} calls", how.exchange_every), "it takes place now and then",
+        const player::settings agreed{.plans = {mine.most_plans, time_ns(said.quantum)},
+                                      .predictor = broadcast(comm_.get(), mine.predictor),
+                                      .exchange_every = static_cast<std::int32_t>(said.exchange_every),
+                                      .from_bytes = said.from_bytes};
+        (void)make_predictor(agreed.predictor);
+        if (agreed.exchange_every < 1)
+            throw error(fmt::format("an exchange every {} calls", agreed.exchange_every), "it takes place now and then",
                         "give 1 or more");
+        return agreed;
     }
 
-    void arrive(const selection& how, const call& c, const void* site) {
-        arrive(site, [&] {
+    void arrive(const selection& how, const call& c) {
+        arrive([&] {
             call_ = call_facts(c, rank_, size_);
             intent what = intent_of(how, call_);
             if (how.use == nullptr) choose_for(what);
@@ -250,10 +258,9 @@ private:
     }
     /// `look` finds out what is called and how it is made, or throws.
     template <class Look>
-    void arrive(const void* site, Look look) {
+    void arrive(Look look) {
         if (under_way_) throw_under_way();
-        arrival_ = clock_.now();
-        site_ = site;
+        const time_ns arrival = now();
         intent what;
         try {
             what = look();
@@ -261,7 +268,7 @@ private:
         } catch (...) {
             // Counted even so, that what others send for it is not taken for the next one.
             try {
-                (void)player_->pass(arrival_ - epoch_);
+                (void)player_->pass(arrival);
             } catch (const error&) {
                 // Another call was named: this one is wrong in any case, and the first reason is the better one.
             }
@@ -271,9 +278,9 @@ private:
         observed_ = what.observed;
         last_used_ = what.use;
         if (what.use->dynamic)
-            improvised_ = stage_.improvise(what, call_, player_->pass(arrival_ - epoch_));
+            improvised_ = stage_.improvise(what, call_, player_->pass(arrival));
         else
-            player_->arrive(what, &call_, arrival_ - epoch_);
+            player_->arrive(what, &call_, arrival);
         under_way_ = true;
     }
     /// Does what can be done, or with `wait` all; true if nothing is under way any more.
@@ -290,7 +297,6 @@ private:
         improvised_.reset();
         under_way_ = false;
         stage_.check_lengths();
-        history_.record(kind_, arrival_, clock_.now(), site_);
         if (observed_) planned_by_[kind_].assign(player_->planned_by().begin(), player_->planned_by().end());
         return true;
     }
@@ -346,7 +352,6 @@ private:
     mpi_stage stage_;
     std::optional<player> player_{};
     std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
-    history history_{};
     std::optional<chooser> chooser_{};
     std::map<operation, std::vector<time_ns>> planned_by_{};  // the last call of each kind that was observed
     const algorithm* last_used_ = nullptr;
@@ -356,8 +361,6 @@ private:
     call_facts call_{};  // under way
     operation kind_{};
     bool observed_ = false;
-    time_ns arrival_{};
-    const void* site_ = nullptr;
     bool under_way_ = false;
     int exceptions_ = std::uncaught_exceptions();
 };
@@ -370,8 +373,7 @@ communicator& communicator::operator=(communicator&&) noexcept = default;
 int communicator::rank() const { return state_->rank(); }
 int communicator::size() const { return state_->size(); }
 const std::vector<std::int32_t>& communicator::hosts() const { return state_->hosts(); }
-plan_cache::statistics communicator::plans() const { return state_->plans(); }
-const history& communicator::calls() const { return state_->calls(); }
+plan_statistics communicator::plans() const { return state_->plans(); }
 const common_clock& communicator::clock() const { return state_->clock(); }
 std::uint64_t communicator::begun_early() const { return state_->begun_early(); }
 std::vector<time_ns> communicator::planned_by() const { return state_->planned_by(); }
@@ -381,21 +383,17 @@ void communicator::synchronise() { state_->synchronise(); }
 void communicator::use_model(const model& network) { state_->use_model(network, nullptr); }
 void communicator::use_model(const model& network, const model& inside) { state_->use_model(network, &inside); }
 const algorithm* communicator::last_used() const { return state_->last_used(); }
-void communicator::expect(const outline& what) { state_->expect(what); }
+void communicator::expect(const outline& what) { state_->expect(*what.what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }
-intent communicator::intent_of(const selection& how, const call_facts& c) const { return state_->intent_of(how, c); }
 void communicator::progress() { state_->progress(); }
 void communicator::processing_start() { state_->processing_start(); }
 void communicator::edge(double fraction) { state_->edge(fraction); }
 void communicator::processing_end() { state_->processing_end(); }
-void communicator::run(const selection& how, const call& c, const void* site) {
-    state_->run(how, c, site != nullptr ? site : __builtin_return_address(0));
-}
+void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
 
-void communicator::pass() { state_->pass(); }
-void communicator::run_as(const intent& what, const call_facts& c, const void* site) {
-    state_->run_as(what, c, site != nullptr ? site : __builtin_return_address(0));
-}
+intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
+void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
+void looked_at_calls::pass() { on_.pass(); }
 
 persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
 
@@ -406,8 +404,8 @@ persistent_call::persistent_call(communicator::state& where, const selection& ho
         each->displacements = own_.emplace_back(each->displacements.begin(), each->displacements.end());
     }
 }
-void persistent_call::expect() { where_->expect(where_->outline_of(how_, call_)); }
-void persistent_call::start() { where_->start(how_, call_, __builtin_return_address(0)); }
+void persistent_call::expect() { where_->expect(*where_->outline_of(how_, call_).what); }
+void persistent_call::start() { where_->start(how_, call_); }
 bool persistent_call::test() { return where_->test(); }
 void persistent_call::wait() { where_->wait(); }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "algorithms/dynamic.hpp"
+#include "engine/engine.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/algorithm.hpp"
-#include "rubato/engine.hpp"
 
 #include <array>
 #include <deque>

@@ -1,11 +1,11 @@
 // A player's stage on a private MPI communicator: messages, exchanges, announcements, and the call's buffers.
 #pragma once
 
+#include "engine/player.hpp"
+#include "engine/recording.hpp"
 #include "mpi/buffers.hpp"
 #include "mpi/dynamic_run.hpp"
 #include "mpi/mpi_transport.hpp"
-#include "rubato/player.hpp"
-#include "rubato/recording.hpp"
 
 #include <deque>
 

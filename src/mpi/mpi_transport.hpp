@@ -1,8 +1,8 @@
 // The engine's messages as MPI requests on a private communicator.
 #pragma once
 
+#include "engine/engine.hpp"
 #include "mpi/datatype.hpp"
-#include "rubato/engine.hpp"
 
 #include <vector>
 

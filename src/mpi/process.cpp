@@ -12,8 +12,8 @@
 namespace rubato::mpi {
 namespace {
 
-background::settings from_environment() {
-    background::settings how;
+background_settings from_environment() {
+    background_settings how;
     for (const std::string_view name : background::variables())
         if (const char* value = std::getenv(name.data())) background::read_setting(how, name, value);
     return how;
@@ -22,7 +22,7 @@ background::settings from_environment() {
 /// Said by set_background; until then the environment's count.
 struct said_settings {
     std::mutex mutex{};
-    std::optional<background::settings> said{};
+    std::optional<background_settings> said{};
     bool used = false;  // the thread has them
 };
 said_settings& all_said() {
@@ -30,10 +30,10 @@ said_settings& all_said() {
     return s;
 }
 
-background::settings current_settings(bool for_thread = false) {
+background_settings current_settings(bool for_thread = false) {
     said_settings& all = all_said();
     const std::lock_guard lock(all.mutex);
-    const background::settings how = all.said ? *all.said : from_environment();
+    const background_settings how = all.said ? *all.said : from_environment();
     all.used |= for_thread;
     return how;
 }
@@ -65,7 +65,7 @@ background& background_thread() {
     return thread;
 }
 
-void set_background(const background::settings& how) {
+void set_background(const background_settings& how) {
     said_settings& all = all_said();
     const std::lock_guard lock(all.mutex);
     if (all.used)
@@ -109,13 +109,13 @@ std::string wrong_environment() {
 }
 
 bool may_use_background(bool warns) {
-    const background::use when = current_settings().when;
-    if (when == background::use::never) return false;
+    const background_use when = current_settings().when;
+    if (when == background_use::never) return false;
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
     if (level == MPI_THREAD_MULTIPLE) return true;
     static std::atomic<bool> warned = false;
-    if (warns && when == background::use::wanted && !warned.exchange(true))
+    if (warns && when == background_use::wanted && !warned.exchange(true))
         std::fputs(
             "rubato: MPI was not started with MPI_THREAD_MULTIPLE, so nothing advances in the background, only in "
             "calls (use MPI_Init_thread, or RUBATO_BACKGROUND=auto to be told no more)\n",

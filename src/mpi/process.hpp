@@ -1,7 +1,7 @@
 // What there is once per process: the background thread, and what MPI allows it.
 #pragma once
 
-#include "rubato/background.hpp"
+#include "engine/background_thread.hpp"
 
 #include <mpi.h>
 
@@ -24,6 +24,9 @@ public:
 private:
     MPI_Errhandler users_[2]{MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
 };
+
+/// The background thread of this process, started when a communicator first needs it.
+RUBATO_API background& background_thread();
 
 /// What is wrong with a variable of the background thread; empty if nothing is, or if nobody reads it.
 std::string wrong_environment();

@@ -1,7 +1,7 @@
 #include "observe/patterns.hpp"
 
 #include "rubato/arrival.hpp"
-#include "rubato/predictor.hpp"
+#include "arrival/predictor.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>

@@ -145,8 +145,7 @@ communicator& prepared(program_state& p, MPI_Comm comm) {
 }
 
 /// Counts and displacements are those of a v-form, significant at the root alone.
-int collect(const void* site, const char* name, MPI_Comm comm, call c, const int* counts = nullptr,
-            const int* displacements = nullptr) {
+int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr, const int* displacements = nullptr) {
     return guarded(name, [&] {
         program_state& p = program_in_use();
         communicator& ours = prepared(p, comm);
@@ -168,7 +167,7 @@ int collect(const void* site, const char* name, MPI_Comm comm, call c, const int
         p.first_after = false;
         p.last_used = &ours;
         try {
-            ours.run(how, c, site);
+            ours.run(how, c);
         } catch (const error&) {
             // Tried even so, that the call counts on this rank as on others.
             if (c.root >= 0 && c.root < ours.size()) throw;
@@ -265,34 +264,32 @@ int PAT_Repeat(int yes) {
 
 int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                 MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Scatter", comm,
+    return collect("PAT_Scatter", comm,
                    call::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }
 
 int PAT_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Gather", comm,
-                   call::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+    return collect("PAT_Gather", comm, call::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }
 
 int PAT_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root,
                MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Reduce", comm,
-                   call::reduce(sendbuf, recvbuf, count, datatype, op, root));
+    return collect("PAT_Reduce", comm, call::reduce(sendbuf, recvbuf, count, datatype, op, root));
 }
 
 int PAT_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Bcast", comm, call::bcast(buffer, count, datatype, root));
+    return collect("PAT_Bcast", comm, call::bcast(buffer, count, datatype, root));
 }
 
 int PAT_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf,
                  int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Scatterv", comm,
-                   call::scatterv(sendbuf, {}, sendtype, recvbuf, recvcount, recvtype, root), sendcounts, displs);
+    return collect("PAT_Scatterv", comm, call::scatterv(sendbuf, {}, sendtype, recvbuf, recvcount, recvtype, root),
+                   sendcounts, displs);
 }
 
 int PAT_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                 const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-    return collect(__builtin_return_address(0), "PAT_Gatherv", comm,
-                   call::gatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype, root), recvcounts, displs);
+    return collect("PAT_Gatherv", comm, call::gatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype, root),
+                   recvcounts, displs);
 }

@@ -1,6 +1,7 @@
 #include "preload/autopilot.hpp"
 
 #include "direct/enforcer.hpp"
+#include "mpi/looked_at_calls.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
 
@@ -118,20 +119,21 @@ private:
         s.arrivals = what.arrivals;
         intent known;
         try {
-            known = ours_.intent_of(s, c);
+            known = looked_at_.intent_of(s, c);
             rubato::check(*known.use, known.what);
         } catch (const error& e) {
             if (!c.wrong) guide_->refused(e.what());
-            ours_.pass();
+            looked_at_.pass();
             return false;
         }
-        ours_.run_as(known, c);
+        looked_at_.run(known, c);
         return true;
     }
 
     settings how_;
     MPI_Comm user_;
     mpi::communicator ours_;
+    mpi::looked_at_calls looked_at_{ours_};
     std::optional<model> network_{};
     std::optional<mpi_board> board_{};  // for mode auto
     std::unique_ptr<guide> guide_{};

@@ -35,7 +35,7 @@ address_range own_addresses() {
                 all.begin = std::min<std::uintptr_t>(all.begin, file->dlpi_addr + segment.p_vaddr);
                 all.end = std::max<std::uintptr_t>(all.end, file->dlpi_addr + segment.p_vaddr + segment.p_memsz);
             }
-            if (!all.holds(reinterpret_cast<const void*>(&mpi::background_thread))) return 0;
+            if (!all.holds(reinterpret_cast<const void*>(&mpi::run_native))) return 0;
             *static_cast<address_range*>(result) = all;
             return 1;
         },
@@ -156,7 +156,7 @@ void session::agree_on_settings() {
     pilots_ = {.force = settings_.force,
                .margin = settings_.margin,
                .model = settings_.model,
-               .background = settings_.background.when != background::use::never,
+               .background = settings_.background.when != background_use::never,
                .reproducible = settings_.reproducible,
                .leave = settings_.leave,
                .process = &effort_};

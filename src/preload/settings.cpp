@@ -1,5 +1,7 @@
 #include "preload/settings.hpp"
 
+#include "engine/background_thread.hpp"
+
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"

@@ -34,7 +34,7 @@ struct settings {
     std::string force{};  ///< an algorithm's id
     double margin = 0.1;
     std::string model{};  ///< empty: measured when it is needed
-    rubato::background::settings background{};
+    rubato::background_settings background{};
     bool reproducible = false;
     std::vector<collective> leave{};
     std::string output{};  ///< empty: named after the program

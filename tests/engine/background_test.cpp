@@ -1,6 +1,6 @@
 // The background thread alone, and with players. Each rank is a thread and has a background thread, which works on
 // collectives before the rank arrives.
-#include "rubato/background.hpp"
+#include "engine/background_thread.hpp"
 
 #include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
@@ -55,7 +55,7 @@ TEST(background, looks_while_something_may_come_and_sleeps_else) {
 }
 
 TEST(background, refuses_a_core_that_is_not_there) {
-    background::settings how;
+    background_settings how;
     how.core = 1 << 20;
     background b(how);
     EXPECT_THROW(b.watch([] { return activity::nothing; }), error);
@@ -126,7 +126,7 @@ std::uint64_t begun_early_in_a_thousand(std::uint32_t seed) {
     std::vector<std::thread> processes;
     for (std::int32_t me = 0; me < ranks; ++me) {
         processes.emplace_back([&, me] {
-            background::settings fast;
+            background_settings fast;
             fast.interval = 10us;
             background thread(fast);
             seat on_first(first, rank(me), 10 + static_cast<std::uint64_t>(me), thread);

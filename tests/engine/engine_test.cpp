@@ -1,5 +1,5 @@
 // The engine, one thread per rank, over wires that delay and reorder messages.
-#include "rubato/engine.hpp"
+#include "engine/engine.hpp"
 
 #include "rubato/algorithm.hpp"
 #include "support/in_memory.hpp"

@@ -3,7 +3,7 @@
 // must use the same plan, and results must be right.
 //
 // One thread moves all ranks, by small steps in random order, so that a seed repeats a failure.
-#include "rubato/player.hpp"
+#include "engine/player.hpp"
 
 #include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"

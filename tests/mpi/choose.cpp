@@ -92,7 +92,7 @@ void check_given() {
 /// A rank that is always late makes all ranks choose another reduction.
 void check_predicted() {
     mpi::settings how;
-    how.agreed.exchange_every = 1;
+    how.exchange_every = 1;
     mpi::communicator ours(MPI_COMM_WORLD, how);
     ours.use_model(parse_model(slow));
     std::vector<double> in(4000, 1.0);

@@ -145,7 +145,7 @@ void check_order_of_calls() {
 void check_refused_name() {
     mpi::settings how;
     how.background = false;
-    how.agreed.from_bytes = 0;
+    how.from_bytes = 0;
     mpi::communicator ours(MPI_COMM_WORLD, how);
     works(ours);
     std::vector<int> in(3000, 1);
@@ -214,9 +214,9 @@ void check_settings() {
         refuse(variable, [] { mpi::communicator(MPI_COMM_WORLD); }, {core ? "9999" : "maybe"});
         unsetenv(variable);
     }
-    const auto with = [](const std::function<void(player::settings&)>& change) {
+    const auto with = [](const std::function<void(mpi::settings&)>& change) {
         mpi::settings how;
-        change(how.agreed);
+        change(how);
         return [how] { mpi::communicator(MPI_COMM_WORLD, how); };
     };
     refuse("an exchange every 0 calls", with([](auto& s) { s.exchange_every = 0; }), {"every 0"});

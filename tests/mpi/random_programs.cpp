@@ -6,6 +6,7 @@
 //   mpirun -n P random_programs [--cases N] [--seed N] [--threads multiple|funneled]
 //
 // All ranks draw the same program from one seed. Local choices, such as delays, come from a seed of the rank.
+#include "arrival/predictor.hpp"
 #include "support/mpi_counts.hpp"
 #include "support/mpi_experiment.hpp"
 
@@ -96,11 +97,11 @@ private:
         MPI_Comm_split(MPI_COMM_WORLD, colours[static_cast<std::size_t>(me_)], shared_.chance(50) ? me_ : ranks_ - me_,
                        &p.user);
         mpi::settings how;
-        how.agreed.from_bytes = shared_.chance(70) ? 0 : 4096;
-        how.agreed.exchange_every = static_cast<std::int32_t>(1 + shared_.below(3) * shared_.below(3));
+        how.from_bytes = shared_.chance(70) ? 0 : 4096;
+        how.exchange_every = static_cast<std::int32_t>(1 + shared_.below(3) * shared_.below(3));
         auto predictors = predictors_to_try();
-        how.agreed.predictor = shared_.one_of(predictors);
-        how.agreed.plans.quantum = time_ns(shared_.below(3) * 50000);
+        how.predictor = shared_.one_of(predictors);
+        how.quantum = time_ns(shared_.below(3) * 50000);
         if (own_.chance(20)) how.most_early = static_cast<std::size_t>(own_.below(1000));
         p.ours.emplace(p.user, how);
         p.edges = 0;
@@ -261,7 +262,7 @@ void check_nothing_left() {
 void check_nothing_piles_up(int ranks) {
     mpi::settings how;
     how.background = false;
-    how.agreed.from_bytes = 0;
+    how.from_bytes = 0;
     mpi::communicator ours(MPI_COMM_WORLD, how);
     int x = 0;
     const auto waiting = [] {

@@ -4,7 +4,7 @@
 // other and completions come in any order. Some sends wait for their receiver.
 #pragma once
 
-#include "rubato/engine.hpp"
+#include "engine/engine.hpp"
 
 #include <cstring>
 #include <functional>

@@ -4,7 +4,7 @@
 
 #include "in_memory.hpp"
 #include "reference.hpp"
-#include "rubato/player.hpp"
+#include "engine/player.hpp"
 
 #include <deque>
 

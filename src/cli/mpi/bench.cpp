@@ -1,4 +1,5 @@
 // rubato bench: native collectives and Rubato's side by side, under any arrival pattern.
+#include "arrival/predictor.hpp"
 #include "bench/campaign.hpp"
 #include "bench/conditions.hpp"
 #include "bench/overlap.hpp"

@@ -72,7 +72,7 @@ time_ns median(std::vector<times> all, time_ns times::*which) {
 struct outcome {
     std::vector<times> ours{}, native{};
     std::uint32_t segments = 1;
-    plan_cache::statistics plans{};
+    mpi::plan_statistics plans{};
     std::int64_t wrong_rank = -1;  // first rank with a wrong element
     std::string difference{};      // known to that rank
 };

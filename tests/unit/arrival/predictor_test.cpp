@@ -1,4 +1,4 @@
-#include "rubato/predictor.hpp"
+#include "arrival/predictor.hpp"
 
 #include "rubato/problem.hpp"
 #include "support/error_text.hpp"

@@ -2,7 +2,7 @@
 #include "rubato/problem.hpp"
 
 #include "rubato/algorithm.hpp"
-#include "rubato/plan_cache.hpp"
+#include "engine/plan_cache.hpp"
 #include "rubato/verify.hpp"
 #include "support/error_text.hpp"
 #include "support/problems.hpp"

@@ -1,5 +1,5 @@
 // One plan serves all problems that are alike after rounding; the cache keeps the plans used last.
-#include "rubato/plan_cache.hpp"
+#include "engine/plan_cache.hpp"
 
 #include "support/error_text.hpp"
 

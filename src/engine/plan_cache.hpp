@@ -2,8 +2,8 @@
 // found again costs a lookup.
 #pragma once
 
+#include "engine/engine.hpp"
 #include "rubato/algorithm.hpp"
-#include "rubato/engine.hpp"
 
 #include <list>
 #include <memory>

@@ -16,11 +16,11 @@
 // That a rank begins before it arrives changes nothing for the others: the messages are the same.
 #pragma once
 
-#include "rubato/background.hpp"
-#include "rubato/engine.hpp"
-#include "rubato/history.hpp"
-#include "rubato/plan_cache.hpp"
-#include "rubato/predictor.hpp"
+#include "arrival/operation.hpp"
+#include "arrival/predictor.hpp"
+#include "engine/background_thread.hpp"
+#include "engine/engine.hpp"
+#include "engine/plan_cache.hpp"
 
 #include <deque>
 #include <exception>

@@ -1,16 +1,10 @@
 // When the steps of a run began and ended: a transport in front of another one.
 #pragma once
 
+#include "engine/engine.hpp"
 #include "rubato/clock.hpp"
-#include "rubato/engine.hpp"
 
 namespace rubato {
-
-struct recorded_step {
-    step_kind kind{};
-    std::int32_t peer = -1;  ///< of a message
-    span_ns when{};          ///< a receive begins when it is posted
-};
 
 class RUBATO_API recording final : public transport {
 public:

@@ -1,4 +1,4 @@
-#include "rubato/background.hpp"
+#include "engine/background_thread.hpp"
 
 #include <fmt/format.h>
 
@@ -29,10 +29,10 @@ constexpr std::array<std::string_view, 3> settings_read{"RUBATO_BACKGROUND", "RU
     throw error(fmt::format("{}={}", variable, value), reason, way_out);
 }
 
-background::use read_use(std::string_view variable, std::string_view value) {
-    if (value == "auto") return background::use::automatic;
-    if (value == "on") return background::use::wanted;
-    if (value == "off") return background::use::never;
+background_use read_use(std::string_view variable, std::string_view value) {
+    if (value == "auto") return background_use::automatic;
+    if (value == "on") return background_use::wanted;
+    if (value == "off") return background_use::never;
     refuse(variable, value, "it says whether a thread works for ranks that are late", "give auto, on or off");
 }
 
@@ -51,7 +51,7 @@ time_ns read_interval(std::string_view variable, std::string_view value) {
 
 std::span<const std::string_view> background::variables() { return settings_read; }
 
-bool background::read_setting(settings& into, std::string_view variable, std::string_view value) {
+bool background::read_setting(background_settings& into, std::string_view variable, std::string_view value) {
     if (variable == settings_read[0]) {
         into.when = read_use(variable, value);
     } else if (variable == settings_read[1]) {

@@ -1,0 +1,24 @@
+// A communicator for who has looked at a call already: the drop-in, which must know what is called before it can say
+// how.
+#pragma once
+
+#include "engine/player.hpp"
+#include "mpi/call_facts.hpp"
+
+namespace rubato::mpi {
+
+class RUBATO_API looked_at_calls {
+public:
+    explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
+
+    /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).
+    intent intent_of(const selection& how, const call_facts& c) const;
+    void run(const intent& what, const call_facts& c);
+    /// Counts a call that this rank does not make here, though others may.
+    void pass();
+
+private:
+    communicator::state& on_;
+};
+
+}  // namespace rubato::mpi
