@@ -4,14 +4,11 @@
 #include "observe/recorder.hpp"
 #include "preload/autopilot.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace rubato::preload {
-
-class session;
 
 /// Counts and displacements as Rubato takes them; the memory is used again by the communicator's next call.
 struct wide_chunks {
@@ -28,8 +25,10 @@ struct wide_chunks {
 };
 
 struct communicator_state {
-    communicator_state();
-    ~communicator_state();
+    communicator_state() = default;
+    ~communicator_state() {
+        if (channel != nullptr) channel->close();
+    }
     communicator_state(const communicator_state&) = delete;
     communicator_state& operator=(const communicator_state&) = delete;
 
@@ -44,35 +43,5 @@ struct communicator_state {
     std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
     wide_chunks sends{}, recvs{};                   ///< of the call that is made now
 };
-
-/// Counts communicators that were freed: handles may come again.
-inline constinit std::atomic<std::uint64_t> freed{0};
-
-/// The communicator of this thread's last call.
-struct last_communicator {
-    MPI_Comm comm{};
-    communicator_state* state = nullptr;
-    std::uint64_t freed = ~std::uint64_t{0};
-};
-inline constinit thread_local last_communicator last{};
-
-/// Made if it is new. Null for MPI_COMM_NULL, and if something goes wrong.
-communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept;
-
-inline communicator_state* find_state(session& now, MPI_Comm comm) noexcept {
-    if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
-    return find_or_make(now, comm);
-}
-
-/// Makes its pilot if it has none yet; false if there is none, be it for now. Collective.
-bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept;
-
-/// Before the communicator is freed. Collective if it has a pilot.
-void forget(session& now, MPI_Comm comm) noexcept;
-/// Ends all pilots. Collective over all ranks.
-void end_pilots() noexcept;
-
-/// The key of the attribute.
-int make_keyval();
 
 }  // namespace rubato::preload

@@ -51,11 +51,11 @@ bool is_small(const Arguments& a, const communicator_state& where) {
 /// By Rubato or by the MPI library, which all ranks decide alike.
 template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
-    communicator_state* const where = find_state(now, comm);
+    communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
-    if (!now.forces() && is_small<What>(a, *where)) return native();
+    if (!now.pilots().forces() && is_small<What>(a, *where)) return native();
     const mpi::call_facts c = look_at<What>(a, comm, *where);
-    if (!autopilot::concerns(now.pilots(), c) || !has_pilot(now, comm, *where)) return native();
+    if (!autopilot::concerns(now.pilots().how(), c) || !now.communicators().has_pilot(comm, *where)) return native();
     return where->pilot->run(c, [&native] { return native(); });
 }
 
@@ -76,12 +76,12 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& nat
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
     if constexpr (How == form::blocking)
-        code = now->replaces(What) ? directed<What>(*now, comm, a, native) : native();
+        code = now->pilots().replaces(What) ? directed<What>(*now, comm, a, native) : native();
     else
         code = native();
     if (code != MPI_SUCCESS) return code;
     const time_ns exit = own_time();
-    const communicator_state* const where = find_state(*now, comm);
+    const communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr || where->channel == nullptr) return code;
     observe::seen what = seen_of<What, How>(site, a, *where);
     what.arrival = arrival;
@@ -98,7 +98,7 @@ int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request*
     const guard passing;
     const int code = native();
     if (code != MPI_SUCCESS) return code;
-    const communicator_state* const where = find_state(*now, comm);
+    const communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr || where->channel == nullptr) return code;
     const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
     if (observe::sums* const row = where->channel->row_of(what)) remember(*request, *row, what.bytes);

@@ -1,5 +1,4 @@
 // The entries by which a program begins, makes and frees communicators, and ends.
-#include "preload/communicator_state.hpp"
 #include "preload/guard.hpp"
 #include "preload/next.hpp"
 #include "preload/session.hpp"
@@ -47,7 +46,7 @@ int create(MPI_Comm* made, const Native& native) {
     const int code = native();
     if (inside || now == nullptr || code != MPI_SUCCESS) return code;
     const guard passing;
-    (void)find_state(*now, *made);
+    (void)now->communicators().find(*made);
     return code;
 }
 
@@ -56,7 +55,7 @@ int release(MPI_Comm* comm, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
     if (!inside && now != nullptr && comm != nullptr) {
         const guard passing;
-        forget(*now, *comm);
+        now->communicators().forget(*comm);
     }
     return native();
 }

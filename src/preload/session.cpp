@@ -3,9 +3,7 @@
 #include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/synchronise.hpp"
-#include "observe/decision_json.hpp"
 #include "observe/observation.hpp"
-#include "preload/communicator_state.hpp"
 #include "preload/gather_bytes.hpp"
 #include "preload/network.hpp"
 
@@ -97,7 +95,7 @@ std::uint64_t calls_in(const observe::observation& o) {
 
 }  // namespace
 
-session::session() : comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)), keyval_(make_keyval()) {
+session::session() : comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
@@ -106,7 +104,7 @@ session::session() : comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_
         try {
             start_recording();
         } catch (const std::exception& e) {
-            warn(fmt::format("rank {} records nothing: {}", rank_, e.what()));
+            notes_.warn(fmt::format("rank {} records nothing: {}", rank_, e.what()));
         }
     }
     add_common_time();
@@ -131,10 +129,11 @@ void session::agree_on_settings() {
                 check_output(settings_.output);
                 start_recording();
                 const auto mode = said.find("RUBATO_MODE");
-                recorder_->note(fmt::format(R"({{"mode":"{}"}})", mode == said.end() ? "observe" : mode->second));
+                notes_.recorder()->note(
+                    fmt::format(R"({{"mode":"{}"}})", mode == said.end() ? "observe" : mode->second));
             } catch (const std::exception& e) {
                 if (named) throw;
-                warn(fmt::format("nothing is recorded: {}", e.what()));
+                notes_.warn(fmt::format("nothing is recorded: {}", e.what()));
             }
         } catch (const std::exception& e) {
             wrong = e.what();
@@ -153,44 +152,19 @@ void session::agree_on_settings() {
         settings_ = parse_settings(said);
     }
     if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
-    pilots_ = {.force = settings_.force,
-               .margin = settings_.margin,
-               .model = settings_.model,
-               .background = settings_.background.when != background_use::never,
-               .reproducible = settings_.reproducible,
-               .leave = settings_.leave,
-               .process = &effort_};
-    effort_.begin = own_time();
-    for (const collective_traits& t : collectives()) {
-        const bool left_alone = std::ranges::find(settings_.leave, t.what) != settings_.leave.end();
-        bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
-        if (settings_.mode == mode::automatic) replaced = t.sizes_known_to_all() && !left_alone;
-        if (settings_.mode == mode::force) replaced = find_algorithm(settings_.force).what == t.what && !left_alone;
-    }
-}
-
-bool session::affords_pilot() const {
-    if (pilots_alive_ >= most_pilots) return false;
-    const time_ns has_run = own_time() - effort_.begin;
-    return forces() || pilots_made_ < free_pilots || time_ns(effort_.spent) + pilot_took_.load() < has_run / 100;
-}
-
-void session::count_pilot(time_ns took) {
-    ++pilots_alive_;
-    pilot_took_ = took;
-    if (++pilots_made_ > free_pilots) effort_.spent += took.count();
+    pilots_.prepare(settings_);
 }
 
 void session::start_recording() {
-    recorder_ = std::make_unique<observe::recorder>(
-        settings_.output, observe::process{rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
+    notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
 }
 
 void session::add_common_time() {
     mpi::synchronise(comm_->get(), 0, clock_, {.first = 10, .again = 5});
-    if (!recorder_) return;
+    observe::recorder* const recorder = notes_.recorder();
+    if (recorder == nullptr) return;
     const time_ns own = clock_.own();
-    recorder_->common_time(own, clock_.to_common(own));
+    recorder->common_time(own, clock_.to_common(own));
 }
 
 /// So that the report can tell what other algorithms would have taken.
@@ -198,13 +172,14 @@ void session::note_network() {
     if (ranks_ < 2) return;
     const std::string text =
         settings_.model.empty() ? to_string(network_of(comm_->get(), mpi::hosts_of(comm_->get()))) : settings_.model;
-    if (rank_ == 0 && recorder_) recorder_->note(fmt::format(R"({{"model":"{}"}})", text));
+    if (rank_ == 0 && notes_.recorder() != nullptr) notes_.recorder()->note(fmt::format(R"({{"model":"{}"}})", text));
 }
 
 void session::write_file() {
     const std::filesystem::path file = settings_.output;
+    observe::recorder* const recorder = notes_.recorder();
     const std::vector<std::vector<std::byte>> received =
-        gather_bytes(comm_->get(), recorder_ ? recorder_->bytes() : std::span<const std::byte>{});
+        gather_bytes(comm_->get(), recorder != nullptr ? recorder->bytes() : std::span<const std::byte>{});
     std::string wrong = "nobody has recorded anything";
     if (rank_ == 0) {
         try {
@@ -222,42 +197,23 @@ void session::write_file() {
             }
         } catch (const std::exception& e) {
             wrong = e.what();
-            warn(fmt::format("{}; what each rank saw is in {}.parts", wrong, file.string()));
+            notes_.warn(fmt::format("{}; what each rank saw is in {}.parts", wrong, file.string()));
         }
     }
     wrong = mpi::broadcast(comm_->get(), std::move(wrong));
-    if (wrong.empty() && recorder_) recorder_->remove();
+    if (wrong.empty() && recorder != nullptr) recorder->remove();
 }
 
 void session::end() noexcept {
     try {
-        end_pilots();
+        communicators_.end_pilots();
         add_common_time();
         note_network();
         write_file();
         comm_.reset();
     } catch (const std::exception& e) {
-        warn(e.what());
+        notes_.warn(e.what());
     }
-}
-
-void session::explain(const decision& d) noexcept {
-    if (!recorder_) return;
-    const std::lock_guard lock(explaining_);
-    try {
-        const std::string line = to_line(d);
-        if (explained_.insert(std::hash<std::string>()(line)).second) recorder_->note(line);
-    } catch (const std::bad_alloc&) {
-        // It stays unexplained.
-    }
-}
-
-void session::record_no_more() noexcept {
-    if (records_new_.exchange(false)) warn("there is no memory to record communicators that are new from now on");
-}
-
-void session::warn(std::string_view what) noexcept {
-    if (!warned_.exchange(true)) std::fprintf(stderr, "rubato: %.*s\n", static_cast<int>(what.size()), what.data());
 }
 
 namespace {

@@ -1,18 +1,12 @@
 // The drop-in between MPI_Init and MPI_Finalize.
 #pragma once
 
-#include "observe/recorder.hpp"
-#include "preload/autopilot.hpp"
+#include "preload/communicator_table.hpp"
 #include "preload/settings.hpp"
 #include "rubato/clock.hpp"
 
-#include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <unordered_set>
 
 namespace rubato::mpi {
 class private_communicator;
@@ -39,37 +33,15 @@ public:
     session(const session&) = delete;
     session& operator=(const session&) = delete;
 
-    int rank() const { return rank_; }
-    int keyval() const { return keyval_; }
-    /// Null if this rank records nothing, or nothing of what is new.
-    observe::recorder* records() { return records_new_ ? recorder_.get() : nullptr; }
-    const autopilot::settings& pilots() const { return pilots_; }
-    bool forces() const { return settings_.mode == mode::force; }
-    /// Whether blocking calls of this kind may be made by Rubato.
-    bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
+    communicator_table& communicators() { return communicators_; }
+    const fleet& pilots() const { return pilots_; }
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
-    std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
-    /// Whether this rank is for another one: programs may make communicators without end.
-    bool affords_pilot() const;
-    void count_pilot(time_ns took);
-    void forget_pilot() { --pilots_alive_; }
 
     /// Collective: puts together what was seen and writes it.
     void end() noexcept;
-    /// One line on standard error, the first time.
-    void warn(std::string_view what) noexcept;
-    /// Notes a decision; the same one of many communicators once.
-    void explain(const decision& d) noexcept;
-    /// Of new communicators: what would begin later on this rank than on others could not be compared with theirs.
-    void record_no_more() noexcept;
 
 private:
-    /// At once: each has two communicators, and MPICH no more than 2048.
-    static constexpr int most_pilots = 128;
-    /// Made in all, before they must be affordable.
-    static constexpr int free_pilots = 8;
-
     void agree_on_settings();
     void start_recording();
     void add_common_time();
@@ -79,22 +51,12 @@ private:
     std::unique_ptr<mpi::private_communicator> comm_;
     int rank_ = 0;
     int ranks_ = 1;
-    int keyval_;
     settings settings_{};
-    autopilot::settings pilots_{};
-    std::array<bool, collective_count> replaces_{};
     address_range own_{};
     common_clock clock_{};
-    std::unique_ptr<observe::recorder> recorder_{};
-    std::mutex explaining_{};
-    std::unordered_set<std::size_t> explained_{};  // hashes
-    std::atomic<std::uint32_t> numbered_{0};
-    std::atomic<bool> warned_{false};
-    std::atomic<bool> records_new_{true};
-    effort effort_{};
-    std::atomic<int> pilots_alive_{0};
-    std::atomic<int> pilots_made_{0};
-    std::atomic<time_ns> pilot_took_{};
+    journal notes_{};
+    fleet pilots_{};
+    communicator_table communicators_{notes_, pilots_};
 };
 
 /// Null before MPI_Init has ended and once MPI_Finalize has begun.

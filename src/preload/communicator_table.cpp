@@ -1,0 +1,184 @@
+#include "preload/communicator_table.hpp"
+
+#include "core/wire.hpp"
+#include "mpi/datatype.hpp"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+namespace rubato::preload {
+namespace {
+
+using mpi::check;
+
+class group {
+public:
+    using maker = int (*)(MPI_Comm, MPI_Group*);
+    group(maker make, MPI_Comm comm) { check(make(comm, &group_), "MPI_Comm_group"); }
+    ~group() { PMPI_Group_free(&group_); }
+    group(const group&) = delete;
+    group& operator=(const group&) = delete;
+    MPI_Group get() const { return group_; }
+
+private:
+    MPI_Group group_ = MPI_GROUP_NULL;
+};
+
+/// The ranks in the world, by rank in the communicator; those of other worlds are left out.
+std::vector<std::int32_t> members_of(MPI_Comm comm, int size) {
+    const group mine(PMPI_Comm_group, comm);
+    const group world(PMPI_Comm_group, MPI_COMM_WORLD);
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::vector<int> members(ranks.size());
+    check(PMPI_Group_translate_ranks(mine.get(), size, ranks.data(), world.get(), members.data()),
+          "MPI_Group_translate_ranks");
+    std::erase(members, MPI_UNDEFINED);
+    return {members.begin(), members.end()};
+}
+
+}  // namespace
+
+communicator_table::communicator_table(journal& notes, fleet& pilots) : notes_(notes), pilots_(pilots) {
+    check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, state_deleted, &keyval_, this), "MPI_Comm_create_keyval");
+}
+
+int communicator_table::state_deleted(MPI_Comm, int, void* value, void* table) noexcept {
+    freed.fetch_add(1, std::memory_order_release);
+    const std::unique_ptr<communicator_state> state(static_cast<communicator_state*>(value));
+    auto& in = *static_cast<communicator_table*>(table);
+    const std::lock_guard lock(in.mutex_);
+    in.states_.erase(state.get());
+    return MPI_SUCCESS;
+}
+
+std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
+    auto state = std::make_unique<communicator_state>();
+    int inter = 0;
+    check(PMPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter");
+    check(PMPI_Comm_rank(comm, &state->rank), "MPI_Comm_rank");
+    check(PMPI_Comm_size(comm, &state->size), "MPI_Comm_size");
+    state->inter = inter != 0;
+    state->peers = state->size;
+    if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
+    if (observe::recorder* const to = notes_.recorder_of_new())
+        state->channel = &to->open(members_of(comm, state->size));
+    if (!pilots_.forces()) state->wait = 1;  // many a communicator is used but once
+    return state;
+}
+
+communicator_state* communicator_table::attribute_of(MPI_Comm comm) const {
+    void* value = nullptr;
+    int found = 0;
+    check(PMPI_Comm_get_attr(comm, keyval_, &value, &found), "MPI_Comm_get_attr");
+    return found != 0 ? static_cast<communicator_state*>(value) : nullptr;
+}
+
+communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
+    if (comm == MPI_COMM_NULL) return nullptr;
+    try {
+        const std::uint64_t before = freed.load(std::memory_order_acquire);
+        communicator_state* state = attribute_of(comm);
+        if (state == nullptr) {
+            auto made = inspect(comm);
+            {
+                const std::lock_guard lock(mutex_);
+                states_.insert(made.get());
+            }
+            state = made.get();
+            const int code = PMPI_Comm_set_attr(comm, keyval_, state);
+            if (code != MPI_SUCCESS) {
+                const std::lock_guard lock(mutex_);
+                states_.erase(state);
+            }
+            check(code, "MPI_Comm_set_attr");
+            (void)made.release();
+        }
+        last = {comm, state, before};
+        return state;
+    } catch (const mpi::mpi_error&) {
+        return nullptr;  // no communicator: the native call says it
+    } catch (const std::exception&) {
+        notes_.record_nothing_new();
+        return nullptr;
+    }
+}
+
+/// A number that no other communicator has, if all ranks are for an autopilot: rank 0's count of those it has numbered,
+/// and who it is.
+std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, bool numbers) {
+    struct {
+        std::uint64_t number;
+        std::uint64_t refused;
+    } said{0, pilots_.affords_one() ? 0U : 1U};
+    if (numbers) {
+        int in_world = 0;
+        check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
+        said.number = (static_cast<std::uint64_t>(in_world) << 32) + pilots_.next_number();
+    }
+    check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
+    if (said.refused != 0) return std::nullopt;
+    return said.number;
+}
+
+bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noexcept {
+    if (state.pilot) return true;
+    if (state.wait > 0) {
+        --state.wait;
+        return false;
+    }
+    try {
+        const auto number = agree_on_pilot(comm, state.rank == 0);
+        if (!number) {
+            state.wait = state.waited = 2 * state.waited + 8;
+            return false;
+        }
+        state.number = *number;
+        const time_ns begin = own_time();
+        state.pilot =
+            std::make_unique<autopilot>(comm, pilots_.how(), [this, first = state.rank == 0](const decision& d) {
+                if (first) notes_.explain(d);  // one of those who say the same
+            });
+        pilots_.count(own_time() - begin);
+    } catch (const mpi::mpi_error& e) {
+        give_up(comm, e);
+    } catch (const error& e) {  // which all ranks find alike
+        state.wait = std::numeric_limits<std::uint64_t>::max();
+        notes_.warn(e.what());
+    } catch (const std::exception& e) {
+        give_up(comm, e);
+    }
+    return state.pilot != nullptr;
+}
+
+void communicator_table::forget(MPI_Comm comm) noexcept {
+    if (comm == MPI_COMM_NULL) return;
+    try {
+        communicator_state* const state = attribute_of(comm);
+        if (state == nullptr) return;
+        if (state->pilot) {
+            state->pilot.reset();
+            pilots_.forget_one();
+        }
+        check(PMPI_Comm_delete_attr(comm, keyval_), "MPI_Comm_delete_attr");
+    } catch (const std::exception& e) {
+        notes_.warn(e.what());
+    }
+}
+
+/// Threads may have made autopilots in any order, so ranks end them by the numbers that they agreed on.
+communicator_state* communicator_table::first_with_pilot() noexcept {
+    const std::lock_guard lock(mutex_);
+    communicator_state* first = nullptr;
+    for (communicator_state* const s : states_)
+        if (s->pilot && (first == nullptr || s->number < first->number)) first = s;
+    return first;
+}
+
+void communicator_table::end_pilots() noexcept {
+    while (communicator_state* const state = first_with_pilot()) state->pilot.reset();
+}
+
+}  // namespace rubato::preload

@@ -1,0 +1,58 @@
+// The program's communicators. What is kept of each is an attribute of it; a thread's last one is found without asking
+// MPI.
+#pragma once
+
+#include "preload/communicator_state.hpp"
+#include "preload/fleet.hpp"
+#include "preload/journal.hpp"
+
+#include <set>
+
+namespace rubato::preload {
+
+/// The communicator of a thread's last call.
+struct last_communicator {
+    MPI_Comm comm{};
+    communicator_state* state = nullptr;
+    std::uint64_t freed = ~std::uint64_t{0};
+};
+
+class communicator_table {
+public:
+    /// Must live as long as MPI: the attributes refer to it.
+    communicator_table(journal& notes, fleet& pilots);
+    communicator_table(const communicator_table&) = delete;
+    communicator_table& operator=(const communicator_table&) = delete;
+
+    /// Made if it is new. Null for MPI_COMM_NULL, and if something goes wrong.
+    communicator_state* find(MPI_Comm comm) noexcept {
+        if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
+        return find_or_make(comm);
+    }
+    /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
+    bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
+    /// Before the communicator is freed. Collective if it has an autopilot.
+    void forget(MPI_Comm comm) noexcept;
+    /// Ends all autopilots. Collective over all ranks.
+    void end_pilots() noexcept;
+
+private:
+    /// MPI calls this when the attribute is deleted or the communicator freed.
+    static int state_deleted(MPI_Comm comm, int keyval, void* value, void* table) noexcept;
+    communicator_state* find_or_make(MPI_Comm comm) noexcept;
+    communicator_state* attribute_of(MPI_Comm comm) const;
+    std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
+    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, bool numbers);
+    communicator_state* first_with_pilot() noexcept;
+
+    inline static constinit std::atomic<std::uint64_t> freed{0};  // so many: their handles may come again
+    inline static constinit thread_local last_communicator last{};
+
+    journal& notes_;
+    fleet& pilots_;
+    int keyval_ = MPI_KEYVAL_INVALID;
+    std::mutex mutex_{};
+    std::set<communicator_state*> states_{};
+};
+
+}  // namespace rubato::preload

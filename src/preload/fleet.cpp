@@ -1,0 +1,36 @@
+#include "preload/fleet.hpp"
+
+#include <algorithm>
+
+namespace rubato::preload {
+
+void fleet::prepare(const settings& how) {
+    how_ = {.force = how.force,
+            .margin = how.margin,
+            .model = how.model,
+            .background = how.background.when != background_use::never,
+            .reproducible = how.reproducible,
+            .leave = how.leave,
+            .process = &effort_};
+    effort_.begin = own_time();
+    for (const collective_traits& t : collectives()) {
+        const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
+        bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
+        if (how.mode == mode::automatic) replaced = t.sizes_known_to_all() && !left_alone;
+        if (how.mode == mode::force) replaced = find_algorithm(how.force).what == t.what && !left_alone;
+    }
+}
+
+bool fleet::affords_one() const {
+    if (alive_ >= most) return false;
+    const time_ns has_run = own_time() - effort_.begin;
+    return forces() || made_ < free || time_ns(effort_.spent) + took_.load() < has_run / 100;
+}
+
+void fleet::count(time_ns took) {
+    ++alive_;
+    took_ = took;
+    if (++made_ > free) effort_.spent += took.count();
+}
+
+}  // namespace rubato::preload

@@ -1,0 +1,42 @@
+// The autopilots of this process taken together: how they work, how many there are, what they have cost.
+#pragma once
+
+#include "preload/autopilot.hpp"
+#include "preload/settings.hpp"
+
+#include <atomic>
+
+namespace rubato::preload {
+
+class fleet {
+public:
+    /// The settings that all ranks have agreed on. Before anything else.
+    void prepare(const settings& how);
+
+    const autopilot::settings& how() const { return how_; }
+    bool forces() const { return !how_.force.empty(); }
+    /// Whether blocking calls of this kind may be made by Rubato.
+    bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
+
+    /// Whether this rank can afford another autopilot: programs may make communicators without end.
+    bool affords_one() const;
+    void count(time_ns took);
+    void forget_one() { --alive_; }
+    std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
+
+private:
+    /// At once: each has two communicators, and MPICH no more than 2048.
+    static constexpr int most = 128;
+    /// Made in all, before they must be affordable.
+    static constexpr int free = 8;
+
+    autopilot::settings how_{};
+    std::array<bool, collective_count> replaces_{};
+    effort effort_{};
+    std::atomic<int> alive_{0};
+    std::atomic<int> made_{0};
+    std::atomic<time_ns> took_{};
+    std::atomic<std::uint32_t> numbered_{0};
+};
+
+}  // namespace rubato::preload

@@ -1,0 +1,41 @@
+// What the drop-in notes of this process: its recording, and lines on standard error.
+#pragma once
+
+#include "direct/decision.hpp"
+#include "observe/recorder.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_set>
+
+namespace rubato::preload {
+
+class journal {
+public:
+    /// Throws if nothing can be recorded. Not while others use the journal.
+    void start(const std::filesystem::path& file, const observe::process& who);
+
+    /// Null if this rank records nothing.
+    observe::recorder* recorder() { return recorder_.get(); }
+    /// The same, for communicators that are new; null too if there was no memory for one of them.
+    observe::recorder* recorder_of_new() { return records_new_ ? recorder_.get() : nullptr; }
+
+    /// One line on standard error, the first time.
+    void warn(std::string_view what) noexcept;
+    /// Notes a decision; the same one of many communicators once.
+    void explain(const decision& d) noexcept;
+    /// What would begin later on this rank than on others could not be compared with theirs.
+    void record_nothing_new() noexcept;
+
+private:
+    std::unique_ptr<observe::recorder> recorder_{};
+    std::atomic<bool> records_new_{true};
+    std::atomic<bool> warned_{false};
+    std::mutex explaining_{};
+    std::unordered_set<std::size_t> explained_{};  // hashes
+};
+
+}  // namespace rubato::preload
