@@ -1,9 +1,9 @@
 // What everything else is made of, without MPI: making a schedule, running a step, simulating a step, proving,
 // recording an arrival.
 // Items per second are steps per second.
+#include "engine/engine.hpp"
 #include "observe/recorder.hpp"
 #include "rubato/algorithm.hpp"
-#include "engine/engine.hpp"
 #include "rubato/simulate.hpp"
 #include "rubato/verify.hpp"
 

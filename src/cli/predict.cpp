@@ -1,7 +1,7 @@
 // rubato predict: how well could arrivals have been foretold?
+#include "arrival/predictor.hpp"
 #include "cli/command.hpp"
 #include "rubato/arrival.hpp"
-#include "arrival/predictor.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

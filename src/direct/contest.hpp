@@ -7,12 +7,12 @@
 // ranks come otherwise than before, there is a new choice.
 #pragma once
 
+#include "arrival/predictor.hpp"
 #include "direct/director.hpp"
 #include "direct/ledger.hpp"
 #include "direct/level.hpp"
 #include "direct/messages.hpp"
 #include "direct/rules.hpp"
-#include "arrival/predictor.hpp"
 
 #include <deque>
 #include <optional>

@@ -4,9 +4,9 @@
 // ranks: the calls, and numbers that they have exchanged. See architecture.md, "The drop-in".
 #pragma once
 
+#include "arrival/operation.hpp"
 #include "direct/decision.hpp"
 #include "rubato/choose.hpp"
-#include "arrival/operation.hpp"
 
 #include <atomic>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "observe/patterns.hpp"
 
-#include "rubato/arrival.hpp"
 #include "arrival/predictor.hpp"
+#include "rubato/arrival.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>

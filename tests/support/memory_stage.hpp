@@ -2,9 +2,9 @@
 // delay.
 #pragma once
 
+#include "engine/player.hpp"
 #include "in_memory.hpp"
 #include "reference.hpp"
-#include "engine/player.hpp"
 
 #include <deque>
 

@@ -1,8 +1,8 @@
 // Several ranks per host: proven for every order of arrival, with hosts of every kind; and who speaks to other hosts.
 #include "rubato/problem.hpp"
 
-#include "rubato/algorithm.hpp"
 #include "engine/plan_cache.hpp"
+#include "rubato/algorithm.hpp"
 #include "rubato/verify.hpp"
 #include "support/error_text.hpp"
 #include "support/problems.hpp"
