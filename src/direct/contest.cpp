@@ -32,6 +32,25 @@ void contest::refused(std::string_view reason) {
     if (!std::exchange(refused_, true)) explain(decision::verdict::left, contenders_[running()], reason);
 }
 
+std::optional<experience> contest::learned() const {
+    const contender& by_native = contenders_[native];
+    if (!by_native.measured) return std::nullopt;
+    const contender& now = contenders_[incumbent_];
+    const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
+    experience e;
+    e.kind = operation_of(first_.what, first_.root, first_.bytes);
+    e.bytes = first_.bytes;
+    e.of_native = times_of(*by_native.measured);
+    if (incumbent_ != native && now.measured) {
+        e.algorithm = now.use->id;
+        e.segment = now.segment;
+        e.round_time = now.round_time;
+        e.of_plan = times_of(*now.measured);
+    }
+    e.arrivals = prediction(now);
+    return e;
+}
+
 bool contest::is_sampled() const {
     const auto within = [&](std::uint64_t begin) { return call_ >= since_ + begin && call_ < since_ + begin + block; };
     switch (phase_) {

@@ -43,6 +43,8 @@ public:
     void leave(time_ns now) { exit_ = now; }
     void failed() { exit_ = no_exit; }
     void refused(std::string_view reason);
+    /// Nothing before the native collective was measured.
+    std::optional<experience> learned() const;
 
 private:
     struct contender {

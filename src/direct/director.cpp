@@ -26,6 +26,12 @@ public:
     void leave(time_ns now) { current_->second.leave(now); }
     void failed() { current_->second.failed(); }
     void refused(std::string_view reason) { current_->second.refused(reason); }
+    std::vector<experience> learned() const {
+        std::vector<experience> all;
+        for (const auto& [kind, c] : contests_)
+            if (auto one = c.learned()) all.push_back(std::move(*one));
+        return all;
+    }
 
 private:
     direct::shared shared_;
@@ -41,5 +47,6 @@ const directive& director::arrive(const directed_call& c, time_ns now) { return 
 void director::leave(time_ns now) { state_->leave(now); }
 void director::failed() { state_->failed(); }
 void director::refused(std::string_view reason) { state_->refused(reason); }
+std::vector<experience> director::learned() const { return state_->learned(); }
 
 }  // namespace rubato

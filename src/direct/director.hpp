@@ -6,6 +6,7 @@
 
 #include "arrival/operation.hpp"
 #include "direct/decision.hpp"
+#include "direct/experience.hpp"
 #include "rubato/choose.hpp"
 
 #include <atomic>
@@ -87,7 +88,8 @@ public:
         double margin = 0.1;        ///< by how much a plan must be better to be tried, as a share of the tail
         bool early = false;         ///< early forms may be chosen
         effort* process = nullptr;  ///< of this rank's; null: there is no other director
-        choice choose{};            ///< if none is given, by simulation on the board's network
+        std::vector<experience> remembered{};  ///< of an earlier run; equal on all ranks
+        choice choose{};                       ///< if none is given, by simulation on the board's network
     };
 
     director(settings how, board& others, explainer explain);
@@ -99,6 +101,8 @@ public:
     void leave(time_ns now) override;
     void failed() override;
     void refused(std::string_view reason) override;
+    /// What a later run may begin with; equal on all ranks.
+    std::vector<experience> learned() const;
 
 private:
     class state;
