@@ -1,4 +1,4 @@
-// A thread that looks after what may come while its process computes.
+// A thread that makes communication progress while its process computes.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -15,24 +15,24 @@
 
 namespace rubato {
 
-/// What looking has shown: nothing can come, something may come, something came.
+/// What a watcher found: nothing can come, something may come, something came.
 enum class activity : std::uint8_t { nothing, listening, moving };
 
-/// Looks again and again: soon after something came, more and more rarely while nothing does, and not at all while
-/// nothing can come. Watchers must not throw. Not to be used from within a watcher.
+/// Calls its watchers again and again: soon after something came, less and less often while nothing does, and not at
+/// all while nothing can come. Watchers must not throw and must not call its members.
 class RUBATO_API background {
 public:
     /// When a process uses its thread. The owner of the thread decides; the thread itself does not look at it.
     enum class use : std::uint8_t {
         automatic,  ///< where MPI was started with MPI_THREAD_MULTIPLE
-        wanted,     ///< likewise; a line says where MPI was not
+        wanted,     ///< likewise, with a warning where MPI was not
         never,
     };
     struct settings {
         use when = use::automatic;
         time_ns interval = std::chrono::microseconds(100);  ///< between looks while something comes
-        time_ns longest = std::chrono::milliseconds(1);     ///< while nothing does
-        std::optional<int> core{};                          ///< where the thread stays
+        time_ns longest = std::chrono::milliseconds(1);     ///< while nothing comes, at most
+        std::optional<int> core{};                          ///< the core that the thread is bound to
     };
     /// The variables that read_setting knows.
     static std::span<const std::string_view> variables();
@@ -50,14 +50,14 @@ public:
     background(const background&) = delete;
     background& operator=(const background&) = delete;
 
-    /// Throws if the thread cannot stay on its core.
+    /// Throws if the thread cannot be bound to its core.
     ticket watch(watcher w);
     /// When it returns, the watcher is not running and never will again.
     void leave(ticket t);
     /// Something can come now.
     void wake();
 
-    /// Of the thread, since it was started.
+    /// Processor time of the thread since it was started.
     time_ns processor_time();
     std::uint64_t looks();
 
@@ -70,7 +70,7 @@ private:
     std::list<watcher> watchers_{};
     std::uint64_t looks_ = 0;
     std::thread thread_{};
-    std::mutex mutex_{};  // of what follows
+    std::mutex mutex_{};  // guards the members below
     std::condition_variable changed_{};
     bool awake_ = false;
     bool ending_ = false;

@@ -11,7 +11,7 @@
 
 namespace rubato {
 
-/// Calls whose arrivals are expected to be alike. All ranks agree on it: the place in the source is not part of it.
+/// Calls whose arrivals are expected to be alike. Equal on all ranks, so the place in the source is not part of it.
 struct operation {
     collective what = collective::barrier;
     std::uint8_t size_class = 0;  ///< 0: no bytes; c: from 2^(c-1) to 2^c - 1 bytes
@@ -20,10 +20,10 @@ struct operation {
     auto operator<=>(const operation&) const = default;
 };
 
-/// `bytes` as all ranks know them; of no collective below 0.
+/// `bytes` must be equal on all ranks and not below 0.
 RUBATO_API operation operation_of(collective what, rank root, std::int64_t bytes);
 
-/// A call, on whatever clock its owner uses.
+/// The times of a call, on the clock of its owner.
 struct call_times {
     time_ns arrival{};
     time_ns exit{};
@@ -35,7 +35,7 @@ struct call_site {
     std::uint64_t calls = 0;
 };
 
-/// What is known of one operation.
+/// The calls of one operation.
 class RUBATO_API operation_history {
 public:
     operation_history(const operation& what, std::size_t calls_kept, std::size_t sites_kept);
@@ -70,7 +70,7 @@ private:
     std::uint64_t calls_elsewhere_ = 0;
 };
 
-/// Allocates when an operation is seen for the first time, and never else. Not for several threads at once.
+/// Allocates only when an operation is seen for the first time. Not for several threads at once.
 class RUBATO_API history {
 public:
     struct settings {
@@ -94,7 +94,7 @@ public:
 
     /// In the order in which they were seen first. Valid until another one is seen.
     std::span<const operation_history> operations() const { return operations_; }
-    /// Null if it has not been seen, or was not kept. Valid as long.
+    /// Null if it has not been seen, or was not kept. Valid until another one is seen.
     const operation_history* find(const operation& what) const;
     /// Calls of operations for which there was no room.
     std::uint64_t calls_not_kept() const { return calls_not_kept_; }

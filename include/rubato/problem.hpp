@@ -52,7 +52,7 @@ struct collective_traits {
     collective what;
     std::string_view name;
     holders input;     ///< who gives data
-    holders output;    ///< who gets some
+    holders output;    ///< who gets data
     bool wide_input;   ///< the input has one chunk per rank (else one)
     bool wide_output;  ///< the output has one chunk per rank (else one)
     bool reduces;      ///< combines with an operator, so blocks are whole elements

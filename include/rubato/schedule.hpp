@@ -39,8 +39,8 @@ struct step {
     bool reads() const { return kind != step_kind::recv && count > 0; }
     bool writes() const { return kind != step_kind::send && count > 0; }
     bool is_message() const { return kind == step_kind::send || kind == step_kind::recv; }
-    /// Only steps on the rank's own data wait for the rank. An empty message "of the input" says that the rank is
-    /// there.
+    /// Only steps on the rank's own data wait for the rank. An empty message "of the input" says that the rank has
+    /// arrived.
     bool needs_arrival() const {
         return (kind != step_kind::recv && from != buffer::scratch) || (writes() && to != buffer::scratch);
     }
