@@ -63,7 +63,7 @@ std::unique_ptr<communicator_state> inspect(session& now, MPI_Comm comm) {
     state->peers = state->size;
     if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
     if (now.records()) state->channel = &now.records()->open(members_of(comm, state->size));
-    if (!now.forces()) state->wait = 1;  // many a communicator is used but once
+    if (!now.forces()) state->wait = 1;  // many communicators are used only once
     return state;
 }
 
@@ -81,8 +81,8 @@ communicator_state* attribute_of(session& now, MPI_Comm comm) {
     return found != 0 ? static_cast<communicator_state*>(value) : nullptr;
 }
 
-/// A number that no other communicator has, if all ranks are for a pilot: rank 0's count of those it has numbered, and
-/// who it is.
+/// If all ranks can afford a pilot, a number that no other communicator has: the world rank of its rank 0, and how many
+/// communicators that rank has numbered.
 std::optional<std::uint64_t> agree_on_pilot(session& now, MPI_Comm comm, bool numbers) {
     struct {
         std::uint64_t number;
@@ -128,7 +128,7 @@ communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept {
         last = {comm, state, before};
         return state;
     } catch (const mpi::mpi_error&) {
-        return nullptr;  // no communicator: the native call says it
+        return nullptr;  // not a valid communicator: the native call reports it
     } catch (const std::exception&) {
         now.record_no_more();
         return nullptr;
@@ -151,12 +151,12 @@ bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept 
         const time_ns begin = own_time();
         state.pilot =
             std::make_unique<autopilot>(comm, now.pilots(), [&now, first = state.rank == 0](const decision& d) {
-                if (first) now.explain(d);  // one of those who say the same
+                if (first) now.explain(d);  // one rank, as all decide the same
             });
         now.count_pilot(own_time() - begin);
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
-    } catch (const error& e) {  // which all ranks find alike
+    } catch (const error& e) {  // thrown on all ranks
         state.wait = std::numeric_limits<std::uint64_t>::max();
         now.warn(e.what());
     } catch (const std::exception& e) {

@@ -1,4 +1,4 @@
-// What is kept of each of the program's communicators, in an attribute of it.
+// The state of each of the program's communicators, in an attribute of it.
 #pragma once
 
 #include "observe/recorder.hpp"
@@ -36,16 +36,16 @@ struct communicator_state {
     int rank = 0;
     int size = 1;
     int peers = 1;                                  ///< ranks of the other group, or of the only one
-    bool inter = false;                             ///< between two groups: recorded, and left alone
+    bool inter = false;                             ///< an inter-communicator: recorded, and always native
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
-    std::uint64_t wait = 0;                         ///< calls until there may be one; equal on all its ranks
-    std::uint64_t waited = 0;                       ///< the last time that it had to
-    std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
-    wide_chunks sends{}, recvs{};                   ///< of the call that is made now
+    std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
+    std::uint64_t waited = 0;                       ///< the value of `wait` after the last refusal
+    std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
+    wide_chunks sends{}, recvs{};                   ///< of the current call
 };
 
-/// Counts communicators that were freed: handles may come again.
+/// Counts freed communicators: MPI may use their handles again.
 inline constinit std::atomic<std::uint64_t> freed{0};
 
 /// The communicator of this thread's last call.
@@ -56,7 +56,7 @@ struct last_communicator {
 };
 inline constinit thread_local last_communicator last{};
 
-/// Made if it is new. Null for MPI_COMM_NULL, and if something goes wrong.
+/// Makes the state if the communicator is new. Null for MPI_COMM_NULL and after a failure.
 communicator_state* find_or_make(session& now, MPI_Comm comm) noexcept;
 
 inline communicator_state* find_state(session& now, MPI_Comm comm) noexcept {
@@ -64,7 +64,7 @@ inline communicator_state* find_state(session& now, MPI_Comm comm) noexcept {
     return find_or_make(now, comm);
 }
 
-/// Makes its pilot if it has none yet; false if there is none, be it for now. Collective.
+/// Makes the communicator's pilot if it has none yet; false if it has none, or none yet. Collective.
 bool has_pilot(session& now, MPI_Comm comm, communicator_state& state) noexcept;
 
 /// Before the communicator is freed. Collective if it has a pilot.

@@ -38,7 +38,7 @@ mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, communicator_state& w
     }
 }
 
-/// By Rubato or by the MPI library, which all ranks decide alike.
+/// Makes the call by Rubato or by the MPI library; all ranks decide the same.
 template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = find_state(now, comm);
@@ -55,8 +55,8 @@ observe::seen seen_of(const void* site, const Arguments& a, const communicator_s
     return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
 }
 
-/// Where only the native call is possible, nothing of ours is between the arrival and that, and what is noted is noted
-/// afterwards: then the arguments are known to be valid.
+/// Where only the native call is possible, nothing is done between the arrival and that call. The call is recorded
+/// afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
 int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
@@ -79,7 +79,7 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& nat
     return code;
 }
 
-/// A persistent collective is made; it is seen when it starts.
+/// Makes a persistent collective; its calls are recorded when they start.
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);

@@ -20,7 +20,7 @@ class private_communicator;
 
 namespace rubato::preload {
 
-/// Addresses of a file that was loaded.
+/// The addresses of a loaded file.
 struct address_range {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
@@ -41,33 +41,33 @@ public:
 
     int rank() const { return rank_; }
     int keyval() const { return keyval_; }
-    /// Null if this rank records nothing, or nothing of what is new.
+    /// Null if this rank records nothing, or no new communicators.
     observe::recorder* records() { return records_new_ ? recorder_.get() : nullptr; }
     const autopilot::settings& pilots() const { return pilots_; }
     bool forces() const { return settings_.mode == mode::force; }
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
-    /// The calls of Rubato's own threads are none of the program's.
+    /// Whether a call comes from Rubato's own library, such as from the background thread, not from the program.
     bool is_own(const void* site) const { return own_.holds(site); }
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
-    /// Whether this rank is for another one: programs may make communicators without end.
+    /// Whether this rank can afford another pilot: programs may keep making communicators.
     bool affords_pilot() const;
     void count_pilot(time_ns took);
     void forget_pilot() { --pilots_alive_; }
 
-    /// Collective: puts together what was seen and writes it.
+    /// Collective: puts together what the ranks recorded and writes it.
     void end() noexcept;
     /// One line on standard error, the first time.
     void warn(std::string_view what) noexcept;
-    /// Notes a decision; the same one of many communicators once.
+    /// Records a decision; equal ones of several communicators only once.
     void explain(const decision& d) noexcept;
-    /// Of new communicators: what would begin later on this rank than on others could not be compared with theirs.
+    /// Stops recording new communicators: a record that begins later here than on other ranks cannot be compared.
     void record_no_more() noexcept;
 
 private:
-    /// At once: each has two communicators, and MPICH no more than 2048.
+    /// At the same time: each has two communicators, and MPICH allows 2048.
     static constexpr int most_pilots = 128;
-    /// Made in all, before they must be affordable.
+    /// The first pilots need not be affordable.
     static constexpr int free_pilots = 8;
 
     void agree_on_settings();
@@ -103,7 +103,7 @@ inline constinit std::atomic<session*> running{nullptr};
 /// Ends the program, with status 2 and a line on standard error, unless the MPI library is the one that this file was
 /// built for. Before MPI_Init.
 void check_library();
-/// Called by the first entry of MPI_Init, when MPI is there. Ends the program with status 2 if a setting is wrong.
+/// Called by the first entry of MPI_Init, after the native call. Ends the program with status 2 if a setting is wrong.
 void begin_session() noexcept;
 void end_session() noexcept;
 
