@@ -32,8 +32,8 @@ slice gather_room(builder& b, const tree& t);
 void gather_up(builder& b, const tree& t, slice data, const std::function<rank(rank)>& rank_at);
 
 /// Appends an allgather in which all pieces go around the ring. `own` is this rank's piece, `all` has room for the
-/// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next one have already, at least their
-/// own; nobody is sent those.
+/// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next already have, at least their
+/// own; these are not sent.
 void pass_around(builder& b, rank me, std::int32_t ranks, slice own, slice all, interval mine, interval theirs);
 
 /// Appends the rounds of a dissemination of empty messages to `ways` ranks each.
