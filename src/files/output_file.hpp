@@ -1,4 +1,4 @@
-// How every file is written: no other kind of file is replaced by a plain one, and no text is left half-written.
+// How every file is written: only plain files are replaced, and no text is left half-written.
 #pragma once
 
 #include <cstdint>
