@@ -1,5 +1,5 @@
-// What everything else is made of, without MPI: making a schedule, running a step, simulating a step, proving,
-// recording an arrival.
+// The basic operations, without MPI: making a schedule, running a step, simulating a step, verifying, recording an
+// arrival.
 // Items per second are steps per second.
 #include "observe/recorder.hpp"
 #include "rubato/algorithm.hpp"
@@ -43,7 +43,7 @@ void generate(benchmark::State& state) {
 }
 BENCHMARK(generate);
 
-/// Messages that are there at once: what remains is the engine's own work.
+/// Messages that arrive at once: what remains is the engine's own work.
 class instant final : public transport {
 public:
     void send(std::uint32_t s, const std::byte*, std::int64_t, rank, std::uint32_t) override { done_.push_back(s); }
@@ -93,8 +93,8 @@ void prove(benchmark::State& state) {
 }
 BENCHMARK(prove);
 
-/// What every call of an observed program pays: two looks at the clock and a record. Operations take turns, so that
-/// with more than one the last one is never the right one.
+/// The cost of every call of an observed program: reading the clock twice, and a record. Operations take turns, so that
+/// with more than one the last operation is never the right one.
 void observe_arrival(benchmark::State& state) {
     const auto operations = static_cast<std::int32_t>(state.range(0));
     const auto now = [] { return time_ns(std::chrono::steady_clock::now().time_since_epoch()); };
