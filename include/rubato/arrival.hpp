@@ -20,7 +20,7 @@ namespace rubato {
 ///   bernoulli:p=0.1,delay=20ms,seed=1
 ///   trace:FILE                         (one line per invocation, as many times as ranks)
 ///   0,0,5ms,...                        (as many times as ranks)
-/// Random patterns are the same on every machine for one seed; invocation k of them draws anew.
+/// Random patterns are the same on every machine for one seed; each invocation k draws other times.
 RUBATO_API std::vector<time_ns> parse_arrivals(std::string_view pattern, std::int32_t ranks,
                                                std::int64_t invocation = 0);
 

@@ -48,9 +48,9 @@ RUBATO_API std::vector<candidate> choose(const problem& p, std::int64_t chunk, c
 /// Choices already made. Similar problems become equal before one is made: sizes are rounded down to two binary digits,
 /// arrivals to half of the time that a message of that size takes, or to an eighth of their spread. The choice of an
 /// operation is kept while no arrival moves by more than a quarter of the time that it takes after the last arrival.
-/// Where arrivals keep moving by more, it is made anew after 1, 2, 4, 8, 16, 16, ... moves, four times as soon if their
-/// spread has become twice or half of what it was. So a choice depends on the problems and on their order: ranks that
-/// are given the same problems choose the same, and giving one twice changes nothing.
+/// Where arrivals keep moving by more, a new one is made after 1, 2, 4, 8, 16, 16, ... moves, four times as soon if
+/// their spread has become twice or half of what it was. So a choice depends on the problems and on their order: ranks
+/// that are given the same problems choose the same, and giving one twice changes nothing.
 class RUBATO_API chooser {
 public:
     /// `inside`: what messages within a host cost; without it hosts do not count. Throws if it is of another kind.

@@ -69,7 +69,7 @@ struct memory {
     std::ptrdiff_t scratch_stride = 1;
 };
 
-/// One run of a plan. Sends leave in the schedule's order, but for one that may be overtaken; receives are posted as
+/// One run of a plan. Sends leave in the schedule's order, except that one may be overtaken; receives are posted as
 /// early as their place is free. Can be used again after it has ended, without allocating.
 class RUBATO_API execution {
 public:

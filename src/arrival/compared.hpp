@@ -66,7 +66,7 @@ private:
 
     std::int32_t ahead_;
     bool empty_ = true;
-    ring<time_ns> predicted_;  // the oldest is for the time observed next, once as many are there as it is ahead
+    ring<time_ns> predicted_;  // when full, the oldest is for the time observed next
     ring<time_ns> errors_{errors_kept};
 };
 

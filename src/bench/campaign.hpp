@@ -40,7 +40,7 @@ struct campaign_settings {
 /// Throws the errors that would otherwise show only when a case begins.
 void check(const campaign_settings& how, int me, int ranks);
 
-/// A case, and who takes part in it.
+/// A case and its contestants.
 struct planned_case {
     const contest* who;
     results::measured_case what;

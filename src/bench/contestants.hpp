@@ -1,4 +1,4 @@
-// Who takes part in a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
+// The contestants of a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
 #pragma once
 
 #include "results/results.hpp"

@@ -13,7 +13,7 @@ struct setting {
     std::int64_t chunk;
     const model& network;
     const model* inside;
-    time_ns bound;  ///< nobody can end sooner
+    time_ns bound;  ///< no algorithm can end sooner
 
     time_ns first_arrival() const;
     time_ns last_arrival() const;

@@ -134,9 +134,9 @@ private:
         first_free_ = own != 0 ? std::min(first_free_, to / 64) : first_free_;
     }
 
-    /// The lowest segment that the receiver and somebody free hold, from the first who holds it; of those that more
-    /// than one hold, or with `unshared` all ones, of the others. If others can still have it from the receiver itself,
-    /// a segment which nobody else can send is not exhausted.
+    /// Takes the lowest segment that the receiver and a free process hold, from the first such process. Looks only at
+    /// segments that more than one process holds or, with `unshared` all ones, only at the others. If the receiver
+    /// itself can still send a segment, the segment is not exhausted, even if no other process can.
     bool find_sender(std::size_t to, word unshared, bool can_send, rounds& result) {
         const word* const held = &held_[to * segment_words_];
         std::uint32_t& lowest = lowest_[to];
@@ -219,7 +219,7 @@ private:
     std::vector<std::uint32_t> left_{};          // how many segments a position holds
     std::vector<std::uint32_t> holder_count_{};  // how many who joined hold a segment
     std::vector<word> shared_{};                 // segments which more than one of them hold
-    std::vector<word> exhausted_{};              // segments which nobody free holds in this round
+    std::vector<word> exhausted_{};              // segments that no free process holds in this round
     std::size_t exhausted_end_ = 0;              // words of it that are in use
     std::vector<word> present_{};                // positions that joined and hold something
     std::vector<word> free_{};                   // those of them which have not sent in this round

@@ -84,10 +84,10 @@ private:
     // A bit per segment.
     std::vector<word> segment_bits_;
     word* shared_;                        // two or more hold it
-    word* alive_;                         // somebody may still be able to send it in this round
-    word* others_;                        // somebody other than the receiver can send it
+    word* alive_;                         // a member may still be able to send it in this round
+    word* others_;                        // a member other than the receiver can send it
     word* root_held_;                     // the root holds it and has not received it in this round
-    std::vector<std::uint32_t> lost_;     // how many of those who have joined do not hold it
+    std::vector<std::uint32_t> lost_;     // how many of the joined members do not hold it
     std::vector<std::uint32_t> first_{};  // in this round, no sender is in words of its row before this one
     std::size_t low_ = 0;                 // nothing is shared in words before this one
     std::size_t settled_ = 0;             // segments in words before this one are held by the sink only

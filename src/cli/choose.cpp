@@ -31,7 +31,7 @@ struct options {
 struct decision {
     problem asked{};
     time_ns last{};   ///< arrival
-    time_ns bound{};  ///< nobody can end earlier
+    time_ns bound{};  ///< no algorithm can end earlier
     std::vector<candidate> ranked{};
 };
 

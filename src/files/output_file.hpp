@@ -35,7 +35,7 @@ private:
     std::string name_;
 };
 
-/// A file to which texts are appended while a program runs. Each is there at once, as a whole or not at all.
+/// A file to which texts are appended while a program runs. Each is written at once, as a whole or not at all.
 class appended_file {
 public:
     /// Throws if it cannot be opened.

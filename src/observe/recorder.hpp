@@ -67,7 +67,7 @@ public:
     void common_time(time_ns own, time_ns common);
     /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate; or {"mode": "..."}.
     void note(std::string_view json_line);
-    /// All of it, for rank 0. Nobody may record meanwhile.
+    /// All bytes of the file, for rank 0. No thread may record meanwhile.
     std::span<const std::byte> bytes() const;
     /// Removes the file: the combined file holds everything.
     void remove();

@@ -148,7 +148,7 @@ void check_model(measured_case& c, const model& network);
 /// Lets the model choose among our contestants. A contestant that was only screened has the times of the screening.
 void check_choice(measured_case& c, const model& network);
 
-/// Median and worst of the absolute errors of a model, as shares; nothing if nobody was simulated.
+/// Median and worst of the absolute errors of a model, as shares; nothing if no contestant was simulated.
 struct model_summary {
     double median = 0;
     double worst = 0;

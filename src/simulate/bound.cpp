@@ -122,7 +122,7 @@ private:
 
 time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank root, std::int64_t bytes, const link& l) {
     const bounds b(arrivals, root, bytes, l);
-    if (bytes == 0 && traits(what).moves_data()) return b.last();  // nobody has to send anything
+    if (bytes == 0 && traits(what).moves_data()) return b.last();  // no rank has to send anything
     switch (what) {
         case collective::barrier: return b.barrier();
         case collective::bcast: return b.bcast();

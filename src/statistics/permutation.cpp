@@ -21,7 +21,7 @@ std::size_t double_rank(const std::vector<double>& ordered, double value) {
 
 std::size_t distance(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
 
-/// The samples of `a` and `b` in order, dealt anew to two hands of the same sizes.
+/// The sorted samples of `a` and `b`, dealt again to two hands of the same sizes.
 class hands {
 public:
     hands(const std::vector<double>& a, const std::vector<double>& b)

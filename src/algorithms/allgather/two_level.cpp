@@ -3,8 +3,8 @@
 // a different host each time. When all ranks of a host have arrived, they get the received chunks, and each later one,
 // along a line.
 //
-// Cost: (P - p)(alpha + m beta) on a leader's link, m = one chunk, p ranks on a host, if all are there; within a host
-// (P - 1) chunks pass each rank beside that. After a last arrival, if all else is done, (H - 1)(alpha + m beta), H
+// Cost: (P - p)(alpha + m beta) on a leader's link, m = one chunk, p ranks on a host, if all have arrived; within a
+// host (P - 1) chunks pass each rank beside that. After a last arrival, if all else is done, (H - 1)(alpha + m beta), H
 // hosts, and p - 1 messages within a host. With all ranks on one host it is the sorted ring. Rank counts: any, and any
 // number of them on a host. If nothing is known of hosts, each rank has its own. Source: ours; leaders as in Karonis et
 // al. 2000.

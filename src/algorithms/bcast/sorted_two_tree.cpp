@@ -1,7 +1,7 @@
 // Sorted two-tree, for many ranks and segments. The two trees of bcast/two_tree, in which the first ranks to arrive
 // have the most ranks below them, and the last ones the fewest.
 //
-// Cost: about (2 n + N)(alpha + s/N beta), n = ceil(log2 P), N segments, at least one per tree, if all are there: a
+// Cost: about (2 n + N)(alpha + s/N beta), n = ceil(log2 P), N segments, at least one per tree, if all have arrived: a
 // chain takes P + N - 2 such steps. Every rank passes data on in one of the trees, so a rank that arrives T after the
 // others delays half of the data of two of them, and of ranks that are served in turn with it. These get it as the late
 // rank does: the larger of the above and T + (N + c)(alpha + s/N beta), c = 9 to 13 in simulation; begun early, the

@@ -2,7 +2,7 @@
 // root. Chunks of ranks that arrive within a round of each other go in one message, so that no chunk waits long for
 // another. In the root's own host they go to the root.
 //
-// Cost: (H - 1) alpha + (P - p) m beta on the root's link if all are there, H hosts, p ranks on the root's, m = one
+// Cost: (H - 1) alpha + (P - p) m beta on the root's link if all have arrived, H hosts, p ranks on the root's, m = one
 // chunk, after what passes within hosts. If one rank comes T after the others, the larger of that and T + 2 alpha + 2 m
 // beta. The root unpacks chunks that come together and are not consecutive.
 // Rank counts: any, and any number of them on a host. If nothing is known of hosts, each rank has its own.
