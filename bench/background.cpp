@@ -1,5 +1,5 @@
-// What the background thread costs its process, in each of its states: nothing can come; something may come; messages
-// come while the rank computes. As a share of one core, by the thread's own processor time.
+// The cost of the background thread in each of its states: nothing can come; something may come; messages come while
+// the rank computes. As a share of one core, by the thread's own processor time.
 //
 //     mpirun -n 2 build/bench/background
 #include "mpi/process.hpp"
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
         world.run(chain, bcast);
         report(me, "something may come", measure([] { std::this_thread::sleep_for(2s); }));
 
-        // Rank 0 sends at once; the others are 10 ms late and find what has come.
+        // Rank 0 sends at once; the others arrive 10 ms later, when the data has come.
         constexpr int rounds = 200;
         const std::uint64_t before = world.begun_early();
         report(me, "4 MiB come in 10 ms, again and again", measure([&] {

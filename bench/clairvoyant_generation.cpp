@@ -100,7 +100,7 @@ samples measure(const cell& c, std::span<const std::size_t> which, const options
     std::vector<std::size_t> order(which.begin(), which.end());
     samples result;
     const double begin = now();
-    // The first instance warms up and tells how often a quick generator must run; a slow one needs no such thing.
+    // The first instance warms up and shows how often a fast generator must run; a slow one runs once.
     bool warm = c.ranks >= 256;
     while (result.messages.size() < o.instances && (result.messages.size() < 5 || now() - begin < o.seconds)) {
         if (isatty(STDERR_FILENO) != 0)

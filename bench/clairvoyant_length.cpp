@@ -5,7 +5,7 @@
 //
 // Random instances of several families of arrivals: 2 to 80 ranks (or 128), 1 to 80 segments, any root. Delays are in
 // transfers: the time to send a whole vector, N rounds. Times are of the thread's processor time. At the end, instances
-// so small that the optimum is found by trying everything.
+// that are small enough to find the optimum by trying everything.
 #include "generators/exhaustive.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// What everything else is made of, without MPI: making a schedule, running a step, simulating a step, proving,
-// recording an arrival.
+// The basic operations, without MPI: making a schedule, running a step, simulating a step, verifying, recording an
+// arrival.
 // Items per second are steps per second.
 #include "engine/engine.hpp"
 #include "observe/recorder.hpp"
@@ -42,7 +42,7 @@ void generate(benchmark::State& state) {
 }
 BENCHMARK(generate);
 
-/// Messages that are there at once: what remains is the engine's own work.
+/// Messages that arrive at once: what remains is the engine's own work.
 class instant final : public transport {
 public:
     void send(std::uint32_t s, const std::byte*, std::int64_t, rank, std::uint32_t) override { done_.push_back(s); }

@@ -1,10 +1,10 @@
-// Does one need to know who comes late? Reductions of data that is not cut: the binomial tree, Local Redirect, and
-// Clairvoyant with one segment, told the arrivals of the reduction before or the true ones. In the style of Table 5 of
-// Marendic et al. 2016, simulated with that paper's costs.
+// Is it necessary to know which ranks are late? Reductions of data that is not cut: the binomial tree, Local Redirect,
+// and Clairvoyant with one segment, told the arrivals of the reduction before or the true ones. In the style of Table 5
+// of Marendic et al. 2016, simulated with that paper's costs.
 //
 //   local_redirect [PATIENCE [PAGE]]
 //
-// PATIENCE: for how many times of a round Local Redirect waits for a partner, 1 unless given.
+// PATIENCE: how many rounds' time Local Redirect waits for a partner, 1 unless given.
 // PAGE: prints only what is missing in this page; status 1 if anything is.
 #include "algorithms/dynamic.hpp"
 #include "page_check.hpp"
@@ -56,7 +56,7 @@ public:
         return tail(real, simulate(network_, all, std::span(&size_, 1), real).exits);
     }
 
-    /// Of Local Redirect, since last asked: messages per rank, and transfers of data to the root, in the mean.
+    /// For Local Redirect, since the last call: mean messages per rank, and mean transfers of data to the root.
     std::pair<double, double> counted() {
         const auto messages = static_cast<double>(std::exchange(messages_, 0));
         const auto takes = static_cast<double>(std::exchange(root_takes_, 0));

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-/// The lines of what was computed, but for headings, that are not in the page.
+/// The computed lines, except headings, that are not in the page.
 inline std::string missing_in(const std::string& page, const std::string& computed) {
     std::ifstream file(page);
     if (!file) throw rubato::error(fmt::format("cannot read '{}'", page), "there is no such file", "name the page");

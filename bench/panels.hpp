@@ -23,6 +23,6 @@ struct axis {
     bool logarithmic = false;
 };
 
-/// Two panels beside each other, the legend in the next free place. What lies beyond an axis is cut off.
+/// Two panels beside each other, the legend in the next free place. Points beyond an axis are cut off.
 std::string draw_panels(std::string_view title, std::string_view subtitle, const axis& x, const axis& y,
                         const std::vector<panel>& panels);

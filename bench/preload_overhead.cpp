@@ -1,5 +1,5 @@
-// What it costs a program that the drop-in looks at its collectives: an allreduce of 8 bytes, called as programs call
-// it and called in the MPI library directly, in blocks by turns.
+// How much time the drop-in adds to a program's collectives: an allreduce of 8 bytes, called as programs call it and
+// directly in the MPI library, in alternating blocks.
 //
 //     build/rubato exec -- mpirun -n 2 build/bench/preload_overhead
 #include <mpi.h>
@@ -16,7 +16,7 @@ namespace {
 
 using allreduce = int(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
 
-/// That of the MPI library, whoever is before it; null if nobody is.
+/// The function of the MPI library itself; null if MPI_Allreduce is not intercepted.
 allreduce* native_allreduce() {
     Dl_info library{};
     Dl_info first{};

@@ -1,6 +1,6 @@
-# What Rubato is built with. All of it is looked for before anything is made, so that what is missing is one line.
+# What Rubato is built with. All packages are searched first, so that one line names all that are missing.
 #
-# A part that can be left out has an option: OFF; ON, then what it needs must be there; or AUTO, then it is left out, with
+# An optional part has an option: OFF; ON: what it needs must be there; or AUTO: the part is left out, with
 # a line, if something is missing.
 set(part_unless_given OFF)
 if(PROJECT_IS_TOP_LEVEL)

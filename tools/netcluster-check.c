@@ -1,5 +1,5 @@
-// Is the emulated network what it is said to be? Simple patterns, timed, beside what the links allow.
-// Called by tools/netcluster check with one rank per host: BITS_PER_SECOND MTU RACKS UPLINK_BITS_PER_SECOND.
+// Is the emulated network as fast as it should be? Compares measured times of simple patterns with what the links
+// allow. Called by tools/netcluster check with one rank per host: BITS_PER_SECOND MTU RACKS UPLINK_BITS_PER_SECOND.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 // Lets idle ranks sleep. Preloaded by tools/netcluster run into every rank.
 //
-// A rank of Open MPI that waits for a message looks at its sockets again and again. On a real cluster that costs nobody
-// anything; here many ranks share a few cores, and those that wait would take the time of those that work. With
-// mpi_yield_when_idle Open MPI calls sched_yield whenever it has looked and found nothing. So when a look found
-// nothing, sched_yield here waits on the same descriptors, until one of them has something or for NETCLUSTER_IDLE_US at
-// most (default 1000): not everything a rank waits for comes through a socket.
+// A rank of Open MPI that waits for a message polls its sockets without pause. On a real cluster that does no harm;
+// here many ranks share a few cores, and waiting ranks would take time from working ones. With mpi_yield_when_idle Open
+// MPI calls sched_yield whenever it has polled and found nothing. This sched_yield then waits on the same descriptors,
+// until one of them has something or for NETCLUSTER_IDLE_US at most (default 1000): not everything a rank waits for
+// comes through a socket.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,11 +20,11 @@
 
 enum { most_descriptors = 1024 };
 
-// What a thread last looked at; no descriptors if it has waited since.
+// The descriptors that a thread polled last; none if it has waited since.
 static _Thread_local struct pollfd looked_at[most_descriptors];
 static _Thread_local nfds_t descriptors;
-// Since the thread last yielded, a look found something. Open MPI's event loop looks again after it has handled that,
-// and finds nothing; but the message may be what the rank waits for, so it must not sleep before it has seen it.
+// Since the thread last yielded, a poll found something. Open MPI's event loop polls again after it has handled that,
+// and finds nothing; but the message may be what the rank waits for, so it must not sleep before it has checked.
 static _Thread_local int found_something;
 
 static int (*real_poll)(struct pollfd*, nfds_t, int);

@@ -1,6 +1,7 @@
-// Backwards, a reduction is a broadcast: the root tells, and who joins in round J leaves after R - J rounds. A state
-// says of each segment who has it; segments are interchangeable, so states are sorted. A sender whose receiver does
-// not hold the segment is, backwards, one that forgets what it tells, which gains nothing: it need not be tried.
+// Backwards, a reduction is a broadcast from the root, and a process that joins in round J leaves after R - J rounds. A
+// state says for each segment which processes have it; segments are interchangeable, so states are sorted. A send to a
+// process that does not hold the segment is, backwards, a send after which the sender forgets it. That gains nothing
+// and is not tried.
 #include "generators/exhaustive.hpp"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ private:
 
     std::int64_t left(std::int64_t join) const { return rounds_ - join - round_; }
 
-    /// All that this receiver and those after it can get.
+    /// Tries all that this receiver and those after it can get.
     void serve(std::size_t receiver, unsigned senders, bool root) {
         if (receiver == joins_.size()) {
             if (hopeless()) return;
@@ -71,7 +72,7 @@ private:
         }
     }
 
-    /// Somebody lacks more segments than it has rounds left.
+    /// Whether a process lacks more segments than it has rounds left.
     bool hopeless() const {
         for (std::size_t i = 0; i < joins_.size(); ++i) {
             const auto lacks = std::ranges::count_if(after_, [i](unsigned s) { return (s >> i & 1) == 0; });

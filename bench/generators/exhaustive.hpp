@@ -1,5 +1,5 @@
-// What lower_bound() and generate_plus() are measured against: who may take part when, word by word, and the fewest
-// rounds there are, by trying everything.
+// References for lower_bound() and generate_plus(): when a process may take part, by the definition, and the fewest
+// possible rounds, by trying everything.
 #pragma once
 
 #include "clairvoyant/clairvoyant.hpp"

@@ -32,7 +32,7 @@ void release(void* memory) noexcept {
 }  // namespace
 }  // namespace rubato::bench
 
-// The standard library's other forms call these, but the sanitizer's do not: so both that a plain delete can follow.
+// The standard library's other forms call these, but the sanitizer's do not: so both forms that go with a plain delete.
 void* operator new(std::size_t size) {
     if (void* memory = rubato::bench::allocate(size)) return memory;
     throw std::bad_alloc();

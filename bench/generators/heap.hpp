@@ -1,4 +1,4 @@
-// What a piece of work allocates. This program's operator new counts, for each thread.
+// Measures how much memory some work allocates. This program's operator new counts, for each thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ struct heap_count {
 };
 heap_count& heap();
 
-/// The most bytes that `work` has had allocated at once, beyond those that were when it began.
+/// The most bytes that `work` has allocated at once, beyond those allocated before it.
 template <class Work>
 std::int64_t peak_heap(Work work) {
     const std::int64_t before = heap().peak = heap().now;

@@ -1,4 +1,4 @@
-// The rounds of Clairvoyant, made by the generator that Rubato uses or by one of the literature, and what that takes.
+// The rounds of Clairvoyant, made by Rubato's generator or by one of the literature, and their time and memory.
 //
 //   generators [ID] --ranks P [--segments N] [--root R] [--arrivals PATTERN] [--round-time TIME]
 //              [--generator NAME] [--stats] [--json]
@@ -87,7 +87,7 @@ measurements measure(const generator& g, const instance& in) {
         m.took.push_back(clock::now() - begin);
     } while (m.took.size() < 3 || (m.took.size() < most && clock::now() < enough));
     std::ranges::sort(m.took);
-    // The last result is kept, so that it does not make room for the next.
+    // The last result is kept, so that the next one does not reuse its memory.
     const rounds kept = std::exchange(m.made, {});
     m.memory = bench::peak_heap([&] { m.made = g.make(in); });
     if (g.make_one != nullptr)

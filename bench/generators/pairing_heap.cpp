@@ -1,6 +1,6 @@
-// A pairing heap per segment holds those who can send it now, the first of the ready group on top. A process is in the
-// heap of a segment if it is a member, holds the segment, did not receive it in this round and has not sent in this
-// round. So a process that sends leaves the heaps of all its segments and comes back when the round is over.
+// A pairing heap per segment holds the processes that can send it now, the first of the ready group on top. A process
+// is in the heap of a segment if it is a member, holds the segment, did not receive it in this round and has not sent
+// in this round. So a process that sends leaves the heaps of all its segments and comes back when the round is over.
 //
 // Cost: O(P N^2 log P). Source: Marendic et al. 2016, 5.4.1 (heaps, flat sets of held segments); Proficz & Ocetkiewicz
 // 2020, 4.1 and 5.7 (removing senders at once), 4.2 and 5.1.
@@ -102,7 +102,7 @@ public:
         }
     }
 
-    /// The first who can send the segment to p, and -1 if nobody can. If somebody can, p no longer can.
+    /// The first process that can send the segment to p, or -1 if none can. If one can, p no longer can.
     std::int32_t match(process& p, std::uint32_t segment) {
         heap& h = heaps_[segment];
         if (h.empty()) return -1;

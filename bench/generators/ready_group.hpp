@@ -1,7 +1,7 @@
-// Who takes part in a round, kept in order by merging (Proficz & Ocetkiewicz 2020, 5.2).
+// The members of a round, kept in order by merging (Proficz & Ocetkiewicz 2020, 5.2).
 //
-// Availability minus round * d never changes once a process has joined, and nobody who has joined falls out of the
-// group before it is empty. So the members stay in order, and only newcomers are merged in.
+// Availability minus round * d never changes once a process has joined, and a member leaves the group only when it is
+// empty. So the members stay in order, and only new ones are merged in.
 #pragma once
 
 #include "clairvoyant/clairvoyant.hpp"
@@ -25,8 +25,8 @@ public:
         std::ranges::sort(order_, [this](std::int32_t a, std::int32_t b) { return before(a, b); });
     }
 
-    /// Prepares the next round: drops those for whom `empty(rank)` holds, takes in newcomers, passes rounds in which
-    /// only one is there. False when only the root is left.
+    /// Prepares the next round: drops members for which `empty(rank)` holds, adds new ones, skips rounds with only one
+    /// member. False when only the root is left.
     template <class Empty>
     bool next(Empty empty) {
         std::erase_if(members_, empty);

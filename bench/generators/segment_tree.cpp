@@ -1,11 +1,11 @@
-// Held segments are bits, a column per process. The columns of those who can send are the leaves of a segment tree
-// whose inner nodes hold the union of both children. What somebody else can send is the union of the siblings on the
-// way from a process to the top; the first who has a given segment is found by going down, left where the left one has
-// it.
+// Held segments are bits, a column per process. The columns of possible senders are the leaves of a segment tree whose
+// inner nodes hold the union of both children. The segments that others can send are the union of the siblings on the
+// way from a process to the top; the first process with a given segment is found by going down, left where the left
+// child has it.
 //
 // Leaves are in the order of arrivals modulo d, twice: members are ordered like that from the head of the ready group
 // on, and around. Each has its leaf on the first lap or, if there is a multiple of d between the head's key and its
-// own, on the second; so one who is available exactly d after the head comes last, though equal modulo d. The root
+// own, on the second; so one that is available exactly d after the head comes last, though equal modulo d. The root
 // comes first in the group wherever its leaf would be, so it is kept apart.
 //
 // Cost: O(R P N / w log P) with vectors of w bits. Source: Proficz & Ocetkiewicz 2020, Listings 3 to 8, repaired.

@@ -54,7 +54,7 @@ double contender::absorption(time_ns delay) {
     return normalised(rubato::absorption(balanced_, run(delay), delay), balanced_);
 }
 
-/// As `rubato sim` does: the formula's for those who plan in rounds, else the best power of two.
+/// As `rubato sim` does: the formula's number for algorithms that plan in rounds, else the best power of two.
 std::uint32_t contender::choose_segments() {
     if (!a_.segmented) return 1;
     if (a_.has(need::round_time)) return optimal_segments(curie(), ranks, bytes_);

@@ -26,7 +26,7 @@ inline constexpr std::array sizes{
 /// One algorithm with one size. Schedules that do not depend on arrivals are made once.
 class contender {
 public:
-    /// Without a number of segments the best one.
+    /// Without a number of segments, the best number is used.
     contender(std::string_view name, std::int64_t bytes, std::uint32_t segments = 0);
 
     std::uint32_t segments() const { return segments_; }

@@ -103,7 +103,7 @@ void complexity() {
     for (const std::vector<std::string>& row : relative) print_row(row);
 }
 
-/// Where butterfly is no slower, by a function of the size that gives its time relative to Clairvoyant's.
+/// The sizes at which butterfly is not slower; the function gives its time relative to Clairvoyant's.
 template <class Ratio>
 void butterfly_row(const char* how, std::int64_t step, Ratio ratio) {
     std::int64_t first = 0;

@@ -18,7 +18,7 @@ constexpr std::array contenders{"clairvoyant", "clairvoyant_plus", "butterfly", 
                                 "binary",      "knomial",          "linear"};
 constexpr std::size_t drawn = 8;  // the others are far off
 
-/// Rank 127 is late by 0 to 5 times what Clairvoyant takes if nobody is.
+/// Rank 127 is late by 0 to 5 times Clairvoyant's time without late ranks.
 void late_rank(const std::string& pictures, bool full) {
     constexpr int steps = 40;
     constexpr double steps_per_unit = 8;
@@ -91,7 +91,7 @@ void late_root() {
     }
 }
 
-/// The formula's number of segments is made for arrivals together.
+/// The formula's number of segments is for ranks that arrive together.
 void segments_when_late() {
     constexpr std::array delays{1, 2, 4, 8, 20};  // quarters of t
     print_head(
@@ -112,7 +112,7 @@ void segments_when_late() {
     }
 }
 
-/// When everything but the late rank's part is done: what is left.
+/// The time that is left when everything but the late rank's part is done.
 void very_late() {
     std::vector<std::string> head{"algorithm"};
     for (const named_size& s : sizes) head.emplace_back(s.name);

@@ -1,4 +1,4 @@
-// What the sections of docs/reproduction.md share: printing them, and who prints which.
+// What the sections of docs/reproduction.md share: printing, and the functions that print them.
 #pragma once
 
 #include "clairvoyant/clairvoyant.hpp"

@@ -12,7 +12,7 @@ using namespace rubato;
 
 namespace {
 
-/// What the equations speak of. Rank 0 is the root; a nanosecond per byte, so that all are whole numbers.
+/// The variables of the equations. Rank 0 is the root; a nanosecond per byte, so that all are whole numbers.
 struct instance {
     std::int64_t P;
     std::int64_t alpha;

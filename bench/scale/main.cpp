@@ -47,7 +47,7 @@ std::vector<scale::contested> play_all(std::int32_t most_ranks) {
     for (const scale::entrants& e : collectives)
         for (const std::int32_t ranks : rank_counts)
             if (ranks <= std::min(most_ranks, e.most_ranks)) all.push_back({&e, ranks, {}});
-    // The longest first, so that no core is left alone with one in the end.
+    // The longest first, so that all cores finish at about the same time.
     std::vector<scale::contested*> order;
     for (scale::contested& c : all) order.push_back(&c);
     std::ranges::stable_sort(order, std::greater<>(), &scale::contested::ranks);

@@ -16,7 +16,7 @@ using namespace rubato;
 namespace {
 
 constexpr std::size_t most_steps = 3'200'000;  // of all ranks together: about half a second
-/// How many times as long as others of its kind one may take if all come together, to be tried with late ranks.
+/// An algorithm that takes so many times as long as others of its kind in balance is not tried with late ranks.
 constexpr int hopeless = 16;
 
 /// None late, one, one in a hundred, all.
@@ -46,7 +46,7 @@ std::vector<time_ns> arrivals_of(std::size_t pattern, std::int32_t ranks, time_n
     return arrivals;
 }
 
-/// Where only the order of arrivals matters, this is all there is to know of them.
+/// The order of arrivals, for algorithms that use nothing else of them.
 std::vector<time_ns> order_of(const std::vector<time_ns>& arrivals) {
     std::vector<time_ns> sorted = arrivals;
     std::ranges::sort(sorted);
@@ -175,7 +175,7 @@ private:
 
     void play_late(std::vector<contestant>& all, place where) {
         for (contestant& c : all) {
-            // Schedules of those that only look at the order of arrivals are the same in all settings.
+            // Schedules of algorithms that use only the order of arrivals are the same in all settings.
             for (std::size_t k = 1; k < patterns.size(); ++k)
                 for (std::size_t s = 0; s < settings_.size(); ++s)
                     if (c.takes_part(settings_[s]) && c.balanced[s] <= hopeless * (results_[s].front().*where)->tail)

@@ -1,4 +1,4 @@
-// One collective with one number of ranks: the best of the classic algorithms, and of those that know who will be late.
+// One collective with one number of ranks: the best classic algorithm, and the best arrival-aware one.
 #pragma once
 
 #include "rubato/algorithm.hpp"
@@ -34,24 +34,24 @@ struct setting {
 
 inline constexpr std::array patterns{"together", "one, t/2", "one, 2 t", "one, 10 t", "1 %, 2 t", "uniform, 2 t"};
 
-/// The algorithm that ends first, with the number of segments that lets it.
+/// The algorithm that ends first, with its best number of segments.
 struct winner {
     std::string name{};
     rubato::time_ns tail{};
-    rubato::time_ns balanced{};  ///< if all come together, with the same segments
+    rubato::time_ns balanced{};  ///< if all ranks arrive together, with the same segments
 
     double absorbed() const;
 };
 
-/// What came of one pattern in one setting.
+/// The result of one pattern in one setting.
 struct result {
     std::optional<winner> classic{};
     std::optional<winner> aware{};
-    std::optional<winner> early{};  ///< aware, and begun before its rank comes
-    rubato::time_ns bound{};        ///< what nobody can be below: a tail
+    std::optional<winner> early{};  ///< aware, and begun before its rank arrives
+    rubato::time_ns bound{};        ///< no algorithm has a shorter tail
 };
 
-/// The algorithms that are compared. Those that nobody would use with many ranks are left out.
+/// The algorithms that are compared. Those that make no sense with many ranks are left out.
 struct entrants {
     rubato::collective what;
     std::vector<std::string_view> classic;
@@ -63,7 +63,7 @@ struct entrants {
 std::vector<setting> settings_for(rubato::collective what, std::int32_t ranks);
 
 /// [setting][pattern], settings as settings_for has them. Algorithms whose schedules have too many steps are left out;
-/// if that are all of a kind, there is nothing.
+/// if no algorithm of a kind is left, its result is empty.
 std::vector<std::vector<result>> contest(const entrants& e, std::int32_t ranks);
 
 }  // namespace scale

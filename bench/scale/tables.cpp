@@ -39,7 +39,7 @@ std::string over_bound(const std::optional<winner>& w, time_ns bound) {
     return fmt::format("{:.{}f}", ratio, ratio < 100 ? 2 : 0);
 }
 
-/// Of the classic one, the aware one, and that begun early, if there are such.
+/// For the classic algorithm, the aware one, and the one begun early, as far as there are such.
 template <class Text>
 std::string side_by_side(const result& r, bool early, Text text) {
     std::string out = fmt::format("{} / {}", text(r.classic), text(r.aware));
@@ -47,7 +47,7 @@ std::string side_by_side(const result& r, bool early, Text text) {
     return out;
 }
 
-/// The cells of a row but for its patterns; nothing if nobody but the classic ones took part.
+/// The cells of a row except its patterns; nothing if only classic algorithms took part.
 std::vector<std::string> cells_of(const contested& c, std::string_view size, std::size_t pattern) {
     if (c.results.empty()) return {};
     const bool early = !c.who->early.empty();
@@ -104,7 +104,7 @@ std::string table_of(const std::vector<const contested*>& rows, std::string_view
     return out;
 }
 
-/// How many times as long the classic one takes after the last arrival.
+/// The classic tail divided by the arrival-aware tail.
 double ratio_of(const winner& classic, const winner& aware) {
     if (aware.tail > time_ns{}) return microseconds(classic.tail) / microseconds(aware.tail);
     return classic.tail > time_ns{} ? std::numeric_limits<double>::infinity() : 1;
@@ -112,7 +112,7 @@ double ratio_of(const winner& classic, const winner& aware) {
 
 std::string text_of(double ratio) { return std::isinf(ratio) ? "done" : fmt::format("{:.2f}", ratio); }
 
-/// The median, of two the worse, and the range.
+/// The median (the worse of two middle values) and the range.
 std::string spread(std::vector<double> ratios) {
     if (ratios.empty()) return "";
     std::ranges::sort(ratios);

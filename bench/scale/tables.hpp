@@ -11,8 +11,8 @@ struct contested {
     std::vector<std::vector<result>> results;
 };
 
-/// A row per collective: how many times as long the best classic one takes after the last arrival, by pattern. Only of
-/// runs with up to `most_ranks` ranks.
+/// A row per collective: best classic tail divided by best arrival-aware tail, by pattern. Only for runs with up to
+/// `most_ranks` ranks.
 std::string summary(const std::vector<contested>& all, std::int32_t most_ranks);
 /// A table per collective and size.
 std::string tables(const std::vector<contested>& all);

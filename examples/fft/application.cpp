@@ -53,8 +53,8 @@ void application::use(const std::string& scatter, const std::string& gather) {
     native_gather_ = gather == native;
     if (!native_scatter_) check(PAT_UseAlg(scatter.c_str()), "PAT_UseAlg");
     if (!native_gather_) check(PAT_UseAlg(gather.c_str()), "PAT_UseAlg");
-    // The gather is the first collective after each computation, so it may begin before; what was promised of another
-    // algorithm no longer holds.
+    // The gather is the first collective after each computation, so it may begin before. The promise made for the
+    // previous algorithm no longer holds.
     check(PAT_Repeat(1), "PAT_Repeat");
 }
 

@@ -32,7 +32,7 @@ public:
     void use(const std::string& scatter, const std::string& gather);
     /// One iteration, in which this rank computes longer by `delay`.
     visit iterate(rubato::time_ns delay);
-    /// Before an iteration that is checked: nothing in this rank's buffers is a right result any more.
+    /// Overwrites this rank's buffers before a checked iteration, so that no old result passes as right.
     void forget();
     /// How far the last iteration's transform is from FFTW's; rank 0 knows.
     double error() const;
@@ -44,7 +44,7 @@ private:
     bool native_gather_ = true;
     signal chunk_, transformed_;
     std::size_t turn_ = 0;
-    // Rank 0's. Two signals take turns, so that data of the iteration before does not pass for this one's.
+    // Of rank 0. Two signals take turns, so that data of the last iteration does not pass as this one's.
     std::optional<stage> over_ranks_{};
     std::array<signal, 2> inputs_, wanted_;
     signal cut_, gathered_, result_;

@@ -36,7 +36,7 @@ struct options {
     bool json = false;
 };
 
-/// What is measured of one algorithm. All but the visits only rank 0 knows.
+/// What is measured of one algorithm. Only rank 0 has more than the visits.
 struct outcome {
     std::vector<fft::visit> visits{};
     time_ns total{};
@@ -64,7 +64,7 @@ place find_place() {
     return p;
 }
 
-/// All of `options` that a rank computes with; whatever is wrong with it, every rank finds.
+/// The values of `options` that a rank computes with; every rank finds the same errors in them.
 struct settings {
     settings(const options& o, const place& p);
 
@@ -117,8 +117,8 @@ void run_block(fft::application& app, const settings& s, const place& p, std::in
     }
 }
 
-/// Algorithms take turns, a block of iterations each, so that what else the machine does hits all alike; another one
-/// begins each time, so that none always follows the same. A first round makes connections and is not measured.
+/// Algorithms take turns, a block of iterations each, so that other load affects all alike; each round begins with
+/// another one, so that none always follows the same. A first round makes connections and is not measured.
 std::vector<outcome> run_all(const options& o, const settings& s, const place& p) {
     fft::use_threads(s.threads);
     fft::application app(static_cast<std::size_t>(s.floats / 2), s.threads, s.seed, MPI_COMM_WORLD);
@@ -201,13 +201,13 @@ void print(const options& o, const settings& s, const place& p, time_ns clock_er
     }
 }
 
-/// What is wrong before ranks communicate, all of them find; afterwards the others may be waiting.
+/// Before ranks communicate, all find the same errors; afterwards the other ranks may be waiting.
 int run(const options& o, const place& p) {
     int wrong = 0;
     try {
         const settings s(o, p);
         try {
-            // Made for its clock alone: read before and after the run, so that clocks may drift meanwhile.
+            // Used only for its clock, which is read before and after the run, as clocks may drift meanwhile.
             rubato::mpi::communicator world(MPI_COMM_WORLD, {.background = false});
             const time_ns begin = rubato::own_time();
             fft::check(PAT_Init(), "PAT_Init");

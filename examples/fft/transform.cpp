@@ -6,7 +6,7 @@
 namespace fft {
 namespace {
 
-/// Without the test for infinities that the language asks of operator*, which costs more than the product.
+/// Without the test for infinities that the language requires of operator*, which takes longer than the product.
 complex product(complex a, complex b) {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }

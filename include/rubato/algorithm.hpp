@@ -46,11 +46,11 @@ struct algorithm {
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
     bool host_aware;           ///< uses problem::hosts
-    /// Begun before its rank arrives where it was named or announced; until then its output lies in scratch.
+    /// If named or announced, begins before its rank arrives; until then its output is in scratch.
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
-    // One of these is set; the second where the schedules of all ranks come out of one computation, the third where
-    // the ranks choose while they run (algorithms/dynamic.hpp). Schedules of those are what they do for given arrivals.
+    // One of these is set: the second where one computation makes the schedules of all ranks, the third where the ranks
+    // choose while they run (algorithms/dynamic.hpp). A schedule of the third records a run for given arrivals.
     schedule (*build)(const problem&, rank);
     std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
     std::unique_ptr<state_machine> (*dynamic)(const problem&, rank);

@@ -43,7 +43,7 @@ public:
     slice scratch(block shape, std::uint32_t count);
     /// New scratch of n chunks, the first as large as chunk `chunk`.
     slice scratch_chunks(std::uint32_t n = 1, std::uint32_t chunk = 0) { return scratch(chunk * parts(), n * parts()); }
-    /// Empty messages: a mere signal, and one that says that this rank has arrived.
+    /// Empty messages: a plain signal, and one that says that this rank has arrived.
     static slice nothing() { return {}; }
     static slice presence() { return {buffer::input, 0, 0, 0}; }
 
@@ -58,14 +58,14 @@ public:
     /// Steps after the fence wait for all before it.
     void fence();
 
-    /// What a schedule of other ranks does, as a part of this one: its rank i is who[i], its input and output lie in
-    /// these slices. It has as many parts, and one chunk on either side.
+    /// Adds the steps of a schedule of a smaller problem: its rank i is who[i], its input and output are these slices.
+    /// It must have as many parts as this one, and one chunk on either side.
     void embed(const schedule& inner, std::span<const rank> who, slice input, slice output);
 
     schedule finish() &&;
 
 private:
-    /// Who touched the blocks of a run last.
+    /// The steps that touched the blocks of a run last.
     struct access {
         std::int32_t writer = -1;
         std::vector<step_id> readers{};  // since then

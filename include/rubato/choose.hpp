@@ -1,5 +1,5 @@
 // Which algorithm suits a problem: those that can solve it are simulated under a cost model, and the best is taken.
-// Everything is a function of its arguments alone, so ranks that choose by the same ones choose the same.
+// Everything depends on its arguments alone, so ranks with equal arguments choose the same.
 #pragma once
 
 #include "rubato/algorithm.hpp"
@@ -14,43 +14,43 @@ namespace rubato {
 
 /// One way to solve a problem.
 struct RUBATO_API candidate {
-    const algorithm* use = nullptr;  ///< null: somebody else's, of whom only `name` and `end` are known
+    const algorithm* use = nullptr;  ///< null: not Rubato's; only `name` and `end` are known
     std::string name{};              ///< "reduce/chain@8KiB", "native"
-    std::int64_t segment = 0;        ///< in how large pieces it cuts a chunk, in bytes; 0: it does not
+    std::int64_t segment = 0;        ///< bytes of each piece that a chunk is cut into; 0: it is not cut
     std::uint32_t segments = 1;
-    time_ns round_time{};       ///< by which it plans, if it does
+    time_ns round_time{};       ///< that it plans with, if it plans in rounds
     time_ns end{};              ///< when the last rank leaves
     double messages = 0;        ///< that a rank sends and receives, on average
-    double partners = 0;        ///< with how many others, on average
+    double partners = 0;        ///< ranks that a rank exchanges messages with, on average
     bool waits = false;         ///< some messages are so large that they wait for their receiver (LogGP)
     bool extrapolated = false;  ///< from fewer ranks
 
-    /// Twice as many partners are one more.
+    /// Twice as many partners are one class more.
     int partner_class() const;
 };
 
-/// All algorithms of the problem's collective that can solve it, but those that choose while they run; segmenting ones
-/// in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. They plan by
-/// cautious_round_time unless the problem has a round time. `early`: with early forms, which need somebody who begins
-/// before the rank comes.
+/// All algorithms of the problem's collective that can solve it, except those that choose while they run; segmenting
+/// ones in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. They
+/// plan by cautious_round_time unless the problem has a round time. `early`: with early forms, which need a background
+/// thread to begin before the rank arrives.
 RUBATO_API std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
                                                  std::optional<std::uint32_t> segments = std::nullopt);
 
-/// The candidates with their ends, the best first; those that stand no chance are left out. Ends come from a simulation
-/// with the problem's arrivals, where that would take too many steps of fewer ranks (see architecture.md); ends that
-/// are given, of candidates without an algorithm, are believed. Of those that end nearly as soon as the soonest, the
-/// first is the one that depends least on what models leave out: messages that wait, partners, messages at all.
+/// The candidates with their ends, the best first; hopeless ones are left out. Ends come from a simulation with the
+/// problem's arrivals; where that takes too many steps, fewer ranks are simulated (see architecture.md). The ends of
+/// candidates without an algorithm are used as given. Of candidates that end nearly as soon as the soonest, the first
+/// is the one that depends least on what models leave out: messages that wait, then partners, then messages.
 /// `chunk`: bytes of the vector, or of each rank's chunk. `inside`: what messages within the problem's hosts cost, of
-/// the same kind; null: as much as others.
+/// the same kind; null: as much as other messages.
 RUBATO_API std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model& m,
                                          std::vector<candidate> among, const model* inside = nullptr);
 
 /// Choices already made. Similar problems become equal before one is made: sizes are rounded down to two binary digits,
 /// arrivals to half of the time that a message of that size takes, or to an eighth of their spread. The choice of an
 /// operation is kept while no arrival moves by more than a quarter of the time that it takes after the last arrival.
-/// Where arrivals keep moving by more, it is made anew after 1, 2, 4, 8, 16, 16, ... moves, four times as soon if their
-/// spread has become twice or half of what it was. So it depends on the problems in the order in which they are given:
-/// ranks that are given the same ones choose the same, and giving one twice changes nothing.
+/// Where arrivals keep moving by more, a new one is made after 1, 2, 4, 8, 16, 16, ... moves, four times as soon if
+/// their spread has become twice or half of what it was. So a choice depends on the problems and on their order: ranks
+/// that are given the same problems choose the same, and giving one twice changes nothing.
 class RUBATO_API chooser {
 public:
     /// `inside`: what messages within a host cost; without it hosts do not count. Throws if it is of another kind.
@@ -58,7 +58,7 @@ public:
 
     /// The best algorithm, or null if none can solve the problem. Sets its segments and its round time.
     const algorithm* best(problem& p, std::int64_t chunk);
-    /// How many were made.
+    /// How many choices were made.
     std::size_t choices() const { return choices_; }
     bool knows_hosts() const { return inside_.has_value(); }
 
@@ -67,7 +67,7 @@ private:
     struct choice {
         const algorithm* use = nullptr;
         std::int64_t segment = 0;
-        time_ns tail{};  ///< that was predicted
+        time_ns tail{};  ///< as predicted
     };
     /// What was last chosen for an operation.
     struct habit {
@@ -75,7 +75,7 @@ private:
         std::vector<time_ns> seen{};
         choice chosen{};
         int moves = 0;     ///< since then
-        int patience = 1;  ///< so many moves make a new choice
+        int patience = 1;  ///< moves until a new choice
     };
 
     static bool differs(const habit& h, const std::vector<time_ns>& arrivals);

@@ -39,7 +39,7 @@ struct span_ns {
 class RUBATO_API error : public std::runtime_error {
 public:
     error(std::string_view problem, std::string_view reason, std::string_view way_out);
-    /// With the message of another one.
+    /// With the message of another error.
     explicit error(const std::string& message) : std::runtime_error(message) {}
 };
 

@@ -17,8 +17,8 @@ struct message {
     std::uint32_t send = 0;  ///< step of `from`
     std::uint32_t recv = 0;  ///< step of `to`
     std::int64_t round = 0;  ///< 1 is the first
-    /// What it carries, whatever place it lies in: the number of each block in the buffer that has a chunk per rank (of
-    /// alltoall, that of its last receiver), else in the input.
+    /// The data that it carries, wherever that is in memory: the number of each block in the buffer that has a chunk
+    /// per rank (in alltoall, the buffer of its last receiver), else in the input.
     std::vector<block> blocks{};
 };
 

@@ -61,7 +61,7 @@ struct layout {
         return {chunk_table::uniform(units_per_chunk), chunk_table::uniform(units_per_chunk)};
     }
 
-    /// Of a reduce_scatter with these counts, rank `me`'s.
+    /// The layout of rank `me` in a reduce_scatter with these counts.
     static layout reduce_scatter(std::vector<std::int64_t> counts, std::int32_t me) {
         const std::int64_t mine = counts[static_cast<std::size_t>(me)];
         return {chunk_table::packed(std::move(counts)), chunk_table::uniform(mine), true};
@@ -76,7 +76,7 @@ struct layout {
     std::int64_t length(const schedule& s, const step& t) const {
         return sizes(t.kind == step_kind::send ? t.from : t.to).length(s.parts, t.shape, t.count);
     }
-    /// Units before each scratch block, and one more: all of them.
+    /// Units before each scratch block; a last entry has the sum of all.
     void scratch_offsets(const schedule& s, std::vector<std::int64_t>& offsets) const {
         offsets.assign(s.scratch.size() + 1, 0);
         for (std::size_t i = 0; i < s.scratch.size(); ++i)

@@ -81,9 +81,9 @@ RUBATO_API double ideal_segments(const model& m, std::int32_t ranks, std::int64_
 RUBATO_API std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t bytes);
 /// How long a round takes in which such a segment is sent and combined: alpha + bytes (beta + gamma), at least 1 ns.
 RUBATO_API time_ns segment_time(const model& m, std::int64_t bytes);
-/// The round time to plan with where rounds are not simulated: half as long again. Messages both ways, ranks that share
-/// cores and waiting for others make real rounds longer, and a plan whose rounds take longer than it assumes meets the
-/// late ranks unprepared; if they take less, little is lost.
+/// The round time to plan with where rounds are not simulated: half as long again. Real rounds are longer because of
+/// messages both ways, ranks that share cores and waiting for others. A plan whose rounds take longer than it assumes
+/// is not finished with the early ranks when the late ones arrive; if rounds take less, little is lost.
 RUBATO_API time_ns cautious_round_time(const model& m, std::int64_t bytes);
 
 }  // namespace rubato

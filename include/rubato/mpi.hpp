@@ -49,12 +49,12 @@ struct selection {
     selection(const algorithm& a) : use(&a) {}
 
     const algorithm* use = nullptr;
-    std::uint32_t segments = 1;  ///< 0: left to Rubato, as where the algorithm is
+    std::uint32_t segments = 1;  ///< 0: Rubato chooses, as it does without an algorithm
     std::vector<std::int32_t> radix{};
-    /// For algorithms that use them; empty: those that ranks have agreed on, once they have.
+    /// For algorithms that use them; empty: predicted from the arrivals that ranks have exchanged.
     std::vector<time_ns> arrivals{};
     time_ns round_time{};  ///< see problem
-    /// For algorithms that use them; empty: those that MPI tells of.
+    /// For algorithms that use them; empty: as MPI reports them.
     std::vector<std::int32_t> hosts{};
 };
 
@@ -65,8 +65,8 @@ struct chunks {
 };
 
 /// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it. Where MPI has one buffer,
-/// count or datatype for both sides (bcast, reductions), it is the one of `recv`; so are a reduce_scatter's counts, and
-/// it has no displacements. What MPI does not call significant on a rank is not looked at.
+/// count or datatype for both sides (bcast, reductions), it is the one of `recv`; so are the counts of a
+/// reduce_scatter, which has no displacements. Arguments that MPI calls not significant on a rank are ignored.
 struct RUBATO_API call {
     collective what = collective::barrier;
     const void* send = nullptr;
@@ -113,7 +113,7 @@ RUBATO_API void run_native(MPI_Comm comm, const call& c);
 
 struct narrow_counts;
 
-/// The same without blocking, by the MPI library's own non-blocking collective. Once started, wait for it.
+/// The same by the MPI library's own non-blocking collective. Once started, it must be waited for.
 class RUBATO_API native_call {
 public:
     /// Throws if a count does not fit in MPI's int.
@@ -174,16 +174,16 @@ class persistent_call;
 class looked_at_calls;
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
-/// share, a record of who came when. Not for several threads at once; several of these may be used by several threads
-/// if MPI allows it. Counts are 64 bits wide. Making one and destroying it are collective; destroy it before
-/// MPI_Finalize. The members throw `error`. A call that is refused for its arguments leaves it usable, and so does one
-/// with a message that was too long (`truncated`). After another failed message it is not usable, and other ranks may
-/// hang, as with a failed MPI call. They may also hang where lengths differ so much that ranks cut their data into
-/// other numbers of segments.
+/// share, a record of this rank's arrivals and exits. Not for several threads at once; several communicators may be
+/// used by several threads if MPI allows it. Counts are 64 bits wide. Making one and destroying it are collective;
+/// destroy it before MPI_Finalize. The members throw `error`. The communicator stays usable after a call that is
+/// refused for its arguments or had a message that was too long (`truncated`). After any other failed message it is not
+/// usable, and other ranks may hang, as with a failed MPI call. They may also hang where lengths differ so much that
+/// ranks cut their data into different numbers of segments.
 ///
 /// Algorithms whose id ends in "+early" begin before this rank calls them, in the background thread, if the rank has
-/// named them (expect) or another one that has arrived has announced them. That needs MPI_THREAD_MULTIPLE; with less,
-/// they go on in calls of any member, progress() for one.
+/// named them (expect) or another rank that has arrived has announced them. That needs MPI_THREAD_MULTIPLE; with less,
+/// they make progress only in calls of any member, such as progress().
 class RUBATO_API communicator {
 public:
     /// Collective over `user`, which must not be an inter-communicator.
@@ -200,38 +200,37 @@ public:
     const common_clock& clock() const;
     /// How many collectives had begun here when the rank arrived.
     std::uint64_t begun_early() const;
-    /// The arrivals by which the last collective was planned; empty if by none.
+    /// The arrivals that the plan of the last collective used; empty if it used none.
     std::vector<time_ns> planned_by() const;
 
-    /// Keeps from now on when the steps of collectives began and ended here, on the common clock; forgets what was
-    /// kept.
+    /// Records from now on when the steps of collectives begin and end here, on the common clock; forgets earlier ones.
     void record_steps();
-    /// Nothing if they are not recorded. Not of algorithms that choose while they run.
+    /// Empty if they are not recorded. Algorithms that choose while they run record no steps.
     std::vector<recorded_step> recorded_steps() const;
 
-    /// Collective: clocks drift apart, so measure again now and then.
+    /// Collective: measures clocks again. They drift apart, so call it now and then.
     void synchronise();
 
-    /// Collective: what is left to Rubato is from now on chosen by simulation under this model of the network, rank
-    /// 0's, with the arrivals by which the last such operation was planned; early forms only if all ranks have a
-    /// background thread. Without a model, and where chunks differ, it is chosen by size alone.
+    /// Collective: from now on, where no algorithm is named, Rubato chooses by simulation under this model of the
+    /// network (rank 0's is used), with the arrivals that planned the last call of the same operation; early forms only
+    /// if all ranks have a background thread. Without a model, and where chunks differ, it chooses by size alone.
     void use_model(const model& network);
-    /// With what messages within a host cost, a model of the same kind: only then is it known what algorithms gain that
-    /// make a difference between them, and these take part.
+    /// `inside`: the cost of messages within a host, a model of the same kind. Algorithms that treat these messages
+    /// differently are considered only with it, as their gain is not known otherwise.
     void use_model(const model& network, const model& inside);
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;
 
-    /// The next collective on this communicator will be this one. It may begin at once; the buffers are looked at when
-    /// it is called. Another call then is an error, and ends the use of the communicator. For all ranks or none: who
-    /// has named a collective does not announce it to others.
+    /// The next collective on this communicator will be this one. It may begin at once; its buffers are not used before
+    /// the call. A different call is an error, after which the communicator is not usable. Either all ranks expect it
+    /// or none: a rank that expects a collective does not announce it to others.
     void expect(const outline& what);
     void expect(const selection& how, const call& c) { expect(outline_of(how, c)); }
     outline outline_of(const selection& how, const call& c) const;
-    /// Does what can be done now, where there is no background thread.
+    /// Makes progress without waiting; for programs without a background thread.
     void progress();
-    /// The rank computes until its next collective: it has begun, has done a fraction of it (above 0, below 1), has
-    /// ended. From the fraction the others learn when it will come.
+    /// The rank computes until its next collective: the computation begins, a fraction of it (above 0, below 1) is
+    /// done, it ends. The fraction tells the other ranks when this one will arrive.
     void processing_start();
     void edge(double fraction);
     void processing_end();
@@ -277,18 +276,18 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// See communicator::prepare. One call at a time is under way on a communicator. Between start and its end it goes on
-/// in the background if other calls have made the thread look after the communicator; but a user's own operator is
-/// called in this thread alone.
+/// See communicator::prepare. One call at a time is under way on a communicator. After start it makes progress in the
+/// background if the background thread already watches the communicator because of other calls; but a user's own
+/// operator is called only in this thread.
 class RUBATO_API persistent_call {
 public:
     persistent_call(persistent_call&&) = default;
     persistent_call& operator=(persistent_call&&) = default;
 
-    /// It will be the next one, and may begin; its buffers are not touched before start.
+    /// This will be the next call, and may begin; its buffers are not touched before start.
     void expect();
     void start();
-    /// Whether it has ended; in any case does what can be done.
+    /// Makes progress without waiting; true if the call has ended.
     bool test();
     void wait();
 

@@ -1,5 +1,5 @@
 /* Arrival-aware collectives for programs in C, after Proficz 2020: the program tells how far its computation is, and
- * those who come early do not wait for those who come late.
+ * ranks that arrive early do not wait for late ones.
  *
  *     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
  *     PAT_Init();
@@ -39,19 +39,19 @@ RUBATO_PAT_API int PAT_Finalize(void);
  * Proficz 2020 gives it ("gather/BSLS"). NULL: all are left to Rubato, as at the beginning. */
 RUBATO_PAT_API int PAT_UseAlg(const char* id);
 
-/* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. By PAT_Edge the
- * ranks of the communicator that was used last learn when this one will come to its next collective there. If all ranks
- * call it, that very collective is planned by it; else by how late ranks were before. It takes an algorithm that uses
- * arrivals to make a difference: those of scatter and gather whose names begin with sorted. Reductions that plan in
- * rounds need to be told how long a round takes, which PAT cannot, and plan as if all came together. */
+/* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. PAT_Edge tells
+ * the ranks of the communicator that was used last when this rank will arrive at its next collective there. If all
+ * ranks call it, the plan of that collective uses it; otherwise the plan uses how late ranks were before. This matters
+ * only for algorithms that use arrivals: those of scatter and gather whose names begin with sorted. Reductions that
+ * plan in rounds need the time of a round, which PAT cannot give, and plan as if all ranks arrived together. */
 RUBATO_PAT_API int PAT_ProcessingStart(void);
 RUBATO_PAT_API int PAT_Edge(double fraction);
 RUBATO_PAT_API int PAT_ProcessingEnd(void);
 
 /* A promise, on all ranks: the first collective after each PAT_ProcessingEnd is the same as after the one before, with
  * the same communicator, algorithm, root and sizes, and there is none on that communicator between PAT_ProcessingStart
- * and PAT_ProcessingEnd. Then it is known at PAT_ProcessingStart and may begin there. Without it, those who arrive
- * announce it to the others. Breaking the promise is an error and ends the use of the communicator. */
+ * and PAT_ProcessingEnd. Then it is known at PAT_ProcessingStart and may begin there. Without the promise, ranks that
+ * have arrived announce it to the others. Breaking the promise is an error; the communicator is not usable after it. */
 RUBATO_PAT_API int PAT_Repeat(int yes);
 
 RUBATO_PAT_API int PAT_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,

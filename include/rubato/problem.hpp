@@ -52,7 +52,7 @@ struct collective_traits {
     collective what;
     std::string_view name;
     holders input;     ///< who gives data
-    holders output;    ///< who gets some
+    holders output;    ///< who gets data
     bool wide_input;   ///< the input has one chunk per rank (else one)
     bool wide_output;  ///< the output has one chunk per rank (else one)
     bool reduces;      ///< combines with an operator, so blocks are whole elements
@@ -148,7 +148,8 @@ inline constexpr time_ns longest_time{std::int64_t{1} << 60};
 /// but a tree that cuts in one piece no end.
 RUBATO_API void check(const problem& p);
 
-/// Hosts by whatever names each rank's, as problem::hosts has them: counted from 0 in the order of their lowest ranks.
+/// Numbers the hosts, named by rank in `host_of`, as problem::hosts has them: from 0 in the order of their lowest
+/// ranks.
 template <class Name>
 std::vector<std::int32_t> numbered_hosts(const std::vector<Name>& host_of) {
     std::map<Name, std::int32_t> numbers;

@@ -1,8 +1,8 @@
 // A collective as data: the steps of one rank and what each waits for.
 //
 // A schedule holds no pointer, datatype or communicator. Its buffers are symbolic and counted in blocks: each chunk
-// of a buffer is cut into `parts` blocks, so chunk c is blocks [c*parts, (c+1)*parts). How large a block is, where it
-// lies and what operator combines it is bound by whoever interprets the schedule.
+// of a buffer is cut into `parts` blocks, so chunk c is blocks [c*parts, (c+1)*parts). The interpreter of a schedule
+// decides how large a block is, where it lies and what operator combines it.
 //
 // The steps stand in an order that is itself a correct sequential program; dependencies only point backwards.
 // A step that touches input or output waits for its rank's arrival; one that touches only scratch does not.
@@ -39,8 +39,8 @@ struct step {
     bool reads() const { return kind != step_kind::recv && count > 0; }
     bool writes() const { return kind != step_kind::send && count > 0; }
     bool is_message() const { return kind == step_kind::send || kind == step_kind::recv; }
-    /// Only steps on the rank's own data wait for the rank. An empty message "of the input" says that the rank is
-    /// there.
+    /// Only steps on the rank's own data wait for the rank. An empty message "of the input" says that the rank has
+    /// arrived.
     bool needs_arrival() const {
         return (kind != step_kind::recv && from != buffer::scratch) || (writes() && to != buffer::scratch);
     }

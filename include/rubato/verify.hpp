@@ -1,9 +1,9 @@
 // Is it right? Runs all ranks' schedules on symbolic values and compares with what the collective promises.
 //
-// Every block holds a value: a block of somebody's input, or the combination of several ranks' in some order. Steps run
+// Every block holds a value: a block of a rank's input, or the combination of several ranks' in some order. Steps run
 // under the strictest rules a schedule may meet: each rank sends in its order and receives in its order, one message
 // at a time, a message needs both sides, nothing passes a combine or copy listed before it, and no combine passes a
-// message. What does not deadlock so never deadlocks.
+// message. A schedule that does not deadlock under these rules never deadlocks.
 #pragma once
 
 #include "rubato/problem.hpp"

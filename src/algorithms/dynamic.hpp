@@ -1,7 +1,7 @@
-// Algorithms that choose while they run. Each rank is a small state machine that is told what has happened and says
-// what is to be done; it knows nothing of messages, memory or time. Whoever runs it moves the notes and the data: MPI,
-// a test, or record(), which runs all ranks in a simulated time and gives the steps that they took as schedules. So
-// whatever reads schedules reads these algorithms too.
+// Algorithms that choose while they run. Each rank is a small state machine that is told what has happened and answers
+// what to do; it knows nothing of messages, memory or time. Its runner moves the notes and the data: MPI, a test, or
+// record(), which runs all ranks in simulated time and returns their steps as schedules. So everything that reads
+// schedules reads these algorithms too.
 #pragma once
 
 #include "rubato/problem.hpp"
@@ -15,9 +15,9 @@ namespace rubato {
 
 struct algorithm;
 
-/// What one rank tells another. Notes from one rank to another come in the order in which they were sent.
+/// A message of one rank to another. Notes between two ranks come in the order in which they were sent.
 struct note {
-    // What they mean is the algorithm's.
+    // Their meaning is up to the algorithm.
     std::int32_t kind = 0;
     std::int32_t value = 0;
     std::int32_t more = 0;
@@ -43,15 +43,15 @@ public:
     virtual void receive(rank from, const note& text) = 0;
     /// What `from` handed over has been combined with what this rank holds.
     virtual void taken(rank from) = 0;
-    /// Called on arrival, when all that has come so far was told (so that the choice is between all that there is), and
-    /// when it is to be woken. Time is this rank's own and only goes on.
+    /// Called on arrival, after all notes and data so far were told (so that it chooses among all possibilities), and
+    /// at the time of wake_at(). `now` is this rank's own time and never goes back.
     virtual void decide(time_ns now) = 0;
     /// When to call decide() although nothing has happened, or time_ns::max().
     virtual time_ns wake_at() const = 0;
-    /// Nothing will come any more, and nothing is to be done but the actions that are already asked for.
+    /// Nothing more will come, and nothing is left to do except the actions already asked for.
     virtual bool done() const = 0;
 
-    /// What is to be done, in this order; asked for after decide().
+    /// What to do, in this order; read after decide().
     std::vector<action> actions() { return std::exchange(actions_, {}); }
 
 protected:
@@ -70,11 +70,11 @@ struct pace {
     time_ns combine{};
 };
 
-/// The steps that all ranks take if they arrive as the problem says (all together, if it does not say): those of the
-/// data, and notes as empty messages. A rank sends one message at a time and receives one at a time, and while it takes
-/// data it does nothing else. Steps are listed in the order in which they begin, and wait for what caused them. So
-/// under a model in which nothing takes longer than here, the schedules take no longer than the run that was recorded.
-/// The algorithm must be dynamic and a reduction to a root.
+/// The steps that all ranks take with the problem's arrivals (all together, if it has none): data messages, and notes
+/// as empty messages. A rank sends one message at a time and receives one at a time, and while it takes data it does
+/// nothing else. Steps are listed in the order in which they begin, and wait for the steps that caused them. So under a
+/// model in which nothing takes longer than here, the schedules take no longer than the recorded run. The algorithm
+/// must be dynamic and a reduction to a root.
 RUBATO_API std::vector<schedule> record(const algorithm& a, const problem& p, const pace& takes);
 /// Data takes the time of a round, if the problem has one, and notes nearly nothing.
 RUBATO_API std::vector<schedule> record(const algorithm& a, const problem& p);

@@ -1,10 +1,10 @@
 // Synchronisation along a binomial tree, from rank 0 down.
 //
-// In step k the ranks below 2^k, who know the common clock already, answer the questions of the ranks 2^k higher. An
-// answer is the common time, so whoever asks adds all offsets on its path to rank 0 in one subtraction, and nothing has
-// to be gathered and scattered as in Hoefler 2008, IV.2.4, where the same tree is walked from the leaves up. The answer
-// was written somewhere between question and arrival: it is taken to be the middle, wrong by half of the round trip at
-// most. Round trips vary without a known distribution, so only the shortest one counts, and one goes on until none was
+// In step k the ranks below 2^k, which know the common clock already, answer the questions of the ranks 2^k higher. An
+// answer is the common time, so one subtraction gives the sum of all offsets on the path to rank 0, and nothing has to
+// be gathered and scattered as in Hoefler 2008, IV.2.4, where the same tree is walked from the leaves up. The answer
+// was written at some time between question and arrival: the middle is assumed, wrong by half of the round trip at
+// most. Round trips vary without a known distribution, so only the shortest one is used, and a rank asks until none was
 // shorter for a while.
 //
 // Cost: ceil(log2 P) steps of some 2N round trips, N being the setting. Error: half of the shortest round trips, summed
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 /// their rate for ever.
 constexpr time_ns drift_window = 30s;
 
-/// What readings add per rank on a path, beside the round trip: the asker's last tick, and its and rank 0's tick when
+/// The error that each rank on a path adds to the round trip's: the asker's last tick, and its and rank 0's tick when
 /// the clocks are compared later.
 constexpr time_ns reading_error = 2 * own_clock_tick;
 
@@ -101,7 +101,7 @@ void common_clock::learn(const clock_reading& seen) {
         oldest_ = older_;
         older_ = seen;
     } else if (seen.error < older_.error / 2) {
-        older_ = seen;  // ranks that begin in disorder need not wait for a window to pass
+        older_ = seen;  // after a first reading that was bad, the drift need not wait for a whole window
     }
 }
 

@@ -1,4 +1,4 @@
-// What predictors share: exact arithmetic, and comparing what was predicted with what came.
+// What predictors share: exact arithmetic, and comparing predictions with observations.
 #pragma once
 
 #include "arrival/predictor.hpp"
@@ -18,21 +18,21 @@ inline time_ns limited(wide t) {
     return time_ns(static_cast<std::int64_t>(std::clamp(t, -most, most)));
 }
 
-/// To the nearest, halves up; `divisor` is positive.
+/// Rounded to the nearest, halves up; `divisor` is positive.
 inline time_ns divided(wide t, wide divisor) {
     const wide doubled = 2 * t + divisor;
     const wide quotient = doubled / (2 * divisor);
     return limited(doubled % (2 * divisor) < 0 ? quotient - 1 : quotient);
 }
 
-/// 0 of none.
+/// 0 if there are none.
 inline time_ns mean(const ring<time_ns>& times) {
     wide sum = 0;
     for (std::size_t i = 0; i < times.size(); ++i) sum += times[i].count();
     return times.size() == 0 ? time_ns{} : divided(sum, static_cast<wide>(times.size()));
 }
 
-/// Knows how far off it was. Kinds of predictors say what they predict.
+/// Measures its own error. Derived classes make the predictions.
 class compared : public predictor {
 public:
     explicit compared(std::int32_t ahead) : ahead_(ahead), predicted_(static_cast<std::size_t>(ahead)) {}
@@ -66,7 +66,7 @@ private:
 
     std::int32_t ahead_;
     bool empty_ = true;
-    ring<time_ns> predicted_;  // the oldest is for the time observed next, once as many are there as it is ahead
+    ring<time_ns> predicted_;  // when full, the oldest is for the time observed next
     ring<time_ns> errors_{errors_kept};
 };
 

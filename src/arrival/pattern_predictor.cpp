@@ -18,10 +18,10 @@ private:
     time_ns guess() const override { return times_[next_]; }
 
     std::vector<time_ns> times_;
-    std::size_t next_;  // before anything was observed, the one before the one to predict
+    std::size_t next_;  // before anything was observed: the line before the one to predict
 };
 
-/// How long after the earliest each comes.
+/// How long after the earliest each rank arrives.
 void count_from_earliest(std::span<time_ns> arrivals) {
     time_ns earliest = time_ns::max();
     for (const time_ns t : arrivals)
@@ -64,7 +64,7 @@ bool pattern_predictor::next(std::vector<time_ns>& arrivals) const {
     bool any = false;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
         if (!observed_[r]) continue;
-        arrivals[r] = std::max(ranks_[r]->next().value, time_ns{});  // nobody is earlier than the earliest
+        arrivals[r] = std::max(ranks_[r]->next().value, time_ns{});  // no rank is earlier than the earliest
         any = true;
     }
     count_from_earliest(arrivals);

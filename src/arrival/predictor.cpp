@@ -62,7 +62,7 @@ private:
     }
     time_ns guess() const override { return divided(estimate_, one); }
 
-    std::int64_t weight_;  // in 2^-16, as the estimate
+    std::int64_t weight_;  // in units of 2^-16, as the estimate is
     wide estimate_ = 0;
     bool first_ = true;
 };

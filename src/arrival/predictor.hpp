@@ -52,12 +52,12 @@ public:
     /// again after the last, whatever is observed.
     pattern_predictor(std::string_view text, std::int32_t ranks, std::int32_t ahead = 1);
 
-    /// The arrivals of one invocation on a clock that all share, one per rank, or `no_arrival`. What counts is how long
-    /// after the earliest a rank came.
+    /// The arrivals of one invocation on a clock that all share, one per rank, or `no_arrival`. Only the time since the
+    /// earliest arrival is used.
     void observe(std::span<const time_ns> arrivals);
     /// False before anything was observed. The earliest arrives at 0, as do ranks that were never observed.
     bool next(std::vector<time_ns>& arrivals) const;
-    /// Mean over the ranks that can tell; `unsure` if none can.
+    /// Mean over the ranks whose uncertainty is known; `unsure` if there are none.
     time_ns uncertainty() const;
 
 private:
@@ -65,9 +65,9 @@ private:
     std::vector<bool> observed_;
 };
 
-/// A rank that began to compute at `start`, and at `now` has done this fraction of it, above 0 and below 1, goes on at
-/// the same speed. Nothing is known of the rest, so the time still to come is the uncertainty: all is well within it as
-/// long as the rest takes at most twice as long as it should.
+/// Predicts that a rank which began to compute at `start`, and at `now` has done this fraction (above 0, below 1), goes
+/// on at the same speed. The uncertainty is the whole remaining time: the prediction holds as long as the rest takes at
+/// most twice as long as it should.
 RUBATO_API prediction edge(time_ns start, time_ns now, double done);
 
 }  // namespace rubato

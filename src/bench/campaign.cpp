@@ -36,7 +36,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
                                 how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0, how.asked(c)}};
                 all.push_back(p);
             }
-    // Only rank 0 knows what is done: others may not see its files.
+    // Only rank 0 knows which cases are done: other ranks may not see its files.
     std::vector<int> skip;
     skip.reserve(all.size());
     for (const planned_case& p : all)
@@ -118,8 +118,8 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     if (write_ != nullptr) write_->add_done(what.number);
 }
 
-/// All contestants once, under the same arrivals. One that keeps ranks from coming in time, by the work it leaves them
-/// or what it takes of the processors, is left out from then on; the others still count.
+/// Calls all contestants once, under the same arrivals. A contestant that keeps ranks from arriving in time, because it
+/// leaves them work or uses their processors, is left out from then on; the others continue.
 void campaign::repeat(series& s, std::int32_t number) {
     shuffle(s.who, random_);
     std::vector<contestant> left;
@@ -129,8 +129,7 @@ void campaign::repeat(series& s, std::int32_t number) {
     if (s.who.empty()) throw not_punctual();
 }
 
-/// Arrivals of their own for each repetition: those that chose the best do not count again, and another seed draws
-/// others.
+/// Each repetition has its own arrivals: those of the screening are not used again, and another seed draws others.
 std::vector<time_ns> campaign::arrivals_of(const series& s, std::int32_t number) const {
     const std::int64_t before = s.stage == results::stage::measure ? 0 : how_.repetitions;
     const std::int64_t draws = std::int64_t{how_.repetitions} + std::max(how_.screenings, how_.warmups);
@@ -138,7 +137,7 @@ std::vector<time_ns> campaign::arrivals_of(const series& s, std::int32_t number)
     return parse_arrivals(s.what.pattern, ranks_, seed * draws + before + number);
 }
 
-/// Whether ranks came in time in the end.
+/// Whether all ranks arrived in time, after some attempts.
 bool campaign::call(const series& s, const contestant& c, std::int32_t number) {
     const std::vector<time_ns> arrivals = arrivals_of(s, number);
     for (int spoilt = 0; spoilt < most_spoilt; ++spoilt) {
@@ -159,7 +158,7 @@ bool campaign::call(const series& s, const contestant& c, std::int32_t number) {
     return false;
 }
 
-/// The times of steps, in a call that does not count: noting them costs.
+/// Records the times of steps, in an extra call that is not measured, because recording takes time.
 void campaign::draw(const series& s) {
     for (const contestant& c : s.who) {
         if (c.use == nullptr) continue;
@@ -170,8 +169,8 @@ void campaign::draw(const series& s) {
     }
 }
 
-/// Who takes more than twice as long as the quickest of its side is not screened again; the library's own choice always
-/// is.
+/// A contestant that takes more than twice as long as the fastest of its side is not screened again; the library's own
+/// choice always is.
 void campaign::drop_hopeless(std::vector<contestant>& who) const {
     std::array<double, 2> quickest{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
     const auto side = [](const contestant& c) { return c.use != nullptr ? 0U : 1U; };
@@ -181,7 +180,7 @@ void campaign::drop_hopeless(std::vector<contestant>& who) const {
     });
 }
 
-/// Of those that were screened: the quickest of Rubato's, the quickest native ones, and the library's own choice.
+/// Of the screened contestants: the fastest of Rubato, the fastest native ones, and the library's own choice.
 std::vector<contestant> campaign::best(const std::vector<contestant>& all) const {
     std::vector<contestant> order = all;
     std::ranges::stable_sort(order, {}, [this](const contestant& c) { return median(seen_.at(c.known.name)); });

@@ -9,7 +9,7 @@
 
 namespace rubato::bench {
 
-/// What all ranks find out together, so that one may say it for all.
+/// An error that all ranks find together, so that one rank may report it for all.
 class common_error : public error {
 public:
     using error::error;
@@ -20,38 +20,38 @@ struct campaign_settings {
     std::vector<std::int64_t> bytes{};
     std::vector<std::string> patterns{};
     std::vector<segmentation> segments{segmentation{}};
-    std::vector<std::string> segments_text{"auto"};  ///< as they were asked for
+    std::vector<std::string> segments_text{"auto"};  ///< as the user gave them
     std::string datatype = "double";
     std::string op = "sum";
     std::int32_t root = 0;
     std::int32_t warmups = 1;     ///< before the first pattern of a size
-    std::int32_t screenings = 0;  ///< repetitions with all, before the best are measured
-    std::int32_t keep = 3;        ///< so many of Rubato's and of the native ones are, after screening
+    std::int32_t screenings = 0;  ///< repetitions with all contestants, before the best are measured
+    std::int32_t keep = 3;        ///< contestants of Rubato, and native ones, that are measured after screening
     std::int32_t repetitions = 20;
-    double seconds = 0;      ///< begin no repetition later, in each case; 0: no limit
-    bool timelines = false;  ///< one call more of each of Rubato's, with the times of steps
+    double seconds = 0;      ///< no repetition of a case begins later; 0: no limit
+    bool timelines = false;  ///< one more call of each contestant of Rubato, with the times of steps
     std::uint64_t seed = 1;
     model network{};
     std::optional<link> speed{};  ///< for bounds
 
-    /// Who is asked to take part, in one text.
+    /// The contestants that the user asked for, as one text.
     std::string asked(const contest& c) const;
 };
-/// Throws what would otherwise come to light when a case begins.
+/// Throws the errors that would otherwise show only when a case begins.
 void check(const campaign_settings& how, int me, int ranks);
 
-/// A case, and who takes part in it.
+/// A case and its contestants.
 struct planned_case {
     const contest* who;
     results::measured_case what;
 };
-/// Without those that are done.
+/// All cases without those that are done.
 std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done);
-/// Whether rank 0 says that no more repetition of a case may begin. Collective.
+/// Whether no more repetition of a case may begin; rank 0 decides. Collective.
 bool time_is_up(const campaign_settings& how, time_ns since);
 
 constexpr int most_spoilt = 20;  ///< calls in a row
-/// Records what is to be measured, and by whom; `write` is null on all ranks but 0.
+/// Records what is to be measured, and the contestants; `write` is null on all ranks but 0.
 void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
                 std::vector<contestant>& who);
 common_error not_punctual();
@@ -69,7 +69,7 @@ public:
     campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
              std::vector<results::measured_case> done);
 
-    /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
+    /// Throws if a result is wrong, or if ranks cannot be punctual. Calls `say` with what it does next.
     void run(const std::function<void(const std::string&)>& say);
 
 private:
@@ -95,7 +95,7 @@ private:
     std::vector<results::measured_case> done_{};
     int me_ = 0;
     int ranks_ = 1;
-    std::optional<results::measured_case> warm_{};       // whose connections are open and pages there
+    std::optional<results::measured_case> warm_{};       // the case whose connections are open and pages touched
     std::map<std::string, std::vector<double>> seen_{};  // run times of the current case, by contestant
     std::mt19937_64 random_;                             // equal on all ranks
 };

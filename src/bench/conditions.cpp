@@ -40,7 +40,7 @@ std::string cpu_name() {
 
 std::map<std::string, std::string> settings_of_mpi() {
     constexpr std::array<std::string_view, 5> prefixes{"OMPI_MCA_", "MPIR_CVAR_", "UCX_", "FI_", "RUBATO_"};
-    // What mpirun tells its processes to find each other is no setting.
+    // Variables that mpirun sets so that its processes find each other are not settings.
     constexpr std::array<std::string_view, 7> plumbing{"orte_", "ess",           "pmix",        "plm",
                                                        "oob",   "shmem_RUNTIME", "initial_wdir"};
     std::map<std::string, std::string> found;

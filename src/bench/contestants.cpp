@@ -11,7 +11,7 @@
 namespace rubato::bench {
 namespace {
 
-/// Algorithms of coll/tuned that look at a segment size.
+/// Algorithms of coll/tuned that use a segment size.
 bool cuts(const std::string& collective, const std::string& name) {
     if (collective == "allreduce") return name == "segmented_ring";
     if (collective == "reduce" || collective == "bcast")

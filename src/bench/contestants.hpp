@@ -1,4 +1,4 @@
-// Who takes part in a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
+// The contestants of a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
 #pragma once
 
 #include "results/results.hpp"
@@ -13,7 +13,7 @@
 
 namespace rubato::bench {
 
-/// How an algorithm that cuts its vectors does so: into pieces of so many bytes, into so many pieces, or by the model.
+/// How an algorithm cuts its vectors: into pieces of so many bytes, into so many pieces, or as the model says.
 struct segmentation {
     std::int64_t bytes = 0;
     std::uint32_t pieces = 0;
@@ -32,10 +32,10 @@ struct contestant {
     bool is_native_default() const { return use == nullptr && native_number == 0; }
 };
 
-/// How Rubato's communicators are told of it; for the library's own, nothing. Arrivals are not in it.
+/// The selection for Rubato's communicators; empty for the library's own. Arrivals are not in it.
 mpi::selection selection_of(const contestant& c);
 
-/// What segmenting algorithms cut, of `bytes` in all: the vector, or one chunk of a buffer with a chunk for each rank.
+/// The size of what segmenting algorithms cut: the vector, or one chunk of a buffer with a chunk for each rank.
 std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes);
 
 /// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
@@ -54,12 +54,11 @@ struct contest_settings {
     model network{};
     std::vector<segmentation> segments{segmentation{}};  ///< each is tried
 };
-/// Those that can be used for it, in a fixed order, without doubles. What is asked for by name and cannot be used is an
-/// error; what cannot be used of all is left out.
+/// The contestants that can be used for it, in a fixed order, each once. One that is named and cannot be used is an
+/// error; where all are asked for, those that cannot be used are left out.
 std::vector<contestant> contestants_of(const contest& c, const contest_settings& s);
 
-/// Copies of MPI_COMM_WORLD on which the library's algorithms were chosen, made when they are first asked for, by all
-/// ranks alike.
+/// Copies of MPI_COMM_WORLD with one of the library's algorithms chosen, made when first needed, by all ranks together.
 class native_communicators {
 public:
     native_communicators() = default;

@@ -37,7 +37,7 @@ public:
 
     bool found() const { return handle_ != MPI_T_CVAR_HANDLE_NULL; }
     std::optional<int> read() const {
-        int value[16] = {};  // a truth value takes one byte
+        int value[16] = {};  // a bool may have one byte
         if (!found() || MPI_T_cvar_read(handle_, value) != MPI_SUCCESS) return {};
         return value[0];
     }

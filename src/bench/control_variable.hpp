@@ -12,9 +12,9 @@ std::optional<int> control_variable(const std::string& name);
 /// Throws if there is none, or if it does not have the value afterwards.
 void set_control_variable(const std::string& name, int value);
 
-/// Whether Open MPI looks at choices of its algorithms in this run.
+/// Whether Open MPI obeys a choice of its algorithms in this run.
 bool algorithms_can_be_forced();
-/// Throws if it does not: it would take a choice and not look at it.
+/// Throws if it does not: it would accept a choice and ignore it.
 void check_algorithms_can_be_forced();
 
 struct native_algorithm {

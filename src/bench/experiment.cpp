@@ -12,8 +12,8 @@
 namespace rubato::bench {
 namespace {
 
-/// A buffer repeats so many elements: few enough that what a call should give is quickly known, and prime, so that a
-/// block in a wrong place is seen.
+/// A buffer repeats so many elements: few, so that the right result is quickly computed, and a prime number, so that a
+/// block in a wrong place is noticed.
 constexpr std::int64_t period = 251;
 
 template <class T>
@@ -110,7 +110,7 @@ experiment experiment::of_bytes(std::int64_t bytes) const {
 }
 
 /// The first elements of a rank's input. Small integers, so that sums are exact. Where a value can hide others, as in a
-/// maximum, one rank's alone is not neutral, and which rank and value differs from element to element.
+/// maximum, only one rank's value is not neutral; that rank and value differ from element to element.
 std::vector<std::byte> experiment::values(int rank) const {
     std::vector<std::byte> result(period * type_.size);
     for (std::int64_t i = 0; i < period; ++i) {
@@ -126,7 +126,7 @@ std::vector<std::byte> experiment::values(int rank) const {
     return result;
 }
 
-/// What the inputs of ranks `first` up to, not including, `last` give together.
+/// The combined inputs of the ranks from `first` up to, not including, `last`.
 std::vector<std::byte> experiment::combined(int first, int last) const {
     std::vector<std::byte> result = values(first);
     for (int r = first + 1; r < last; ++r) {

@@ -23,7 +23,7 @@ class experiment {
 public:
     struct settings {
         collective what{};
-        std::int64_t bytes = 0;  ///< of the vector, or of the wider buffer in all
+        std::int64_t bytes = 0;  ///< of the vector, or of the whole wider buffer
         std::string datatype = "double";
         std::string op = "sum";
         std::int32_t root = 0;
@@ -38,12 +38,12 @@ public:
     };
 
     collective what() const { return call_.what; }
-    /// Of the vector, or of the wider buffer in all, in whole elements.
+    /// Of the vector, or of the whole wider buffer, in whole elements.
     std::int64_t bytes() const { return static_cast<std::int64_t>(std::max(input_.size(), output_.size())); }
     /// The same of another size.
     experiment of_bytes(std::int64_t bytes) const;
 
-    /// The call, with new data: no two numbers give the same.
+    /// The call, with new data for each number.
     mpi::call prepare(std::uint64_t number);
     /// Empty, or what is wrong with the result of the call that was prepared last.
     std::string wrong() const;

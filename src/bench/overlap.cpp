@@ -107,7 +107,7 @@ void overlap_campaign::run_case(const contest& c, const results::measured_case& 
     if (write_ != nullptr) write_->add_done(what.number);
 }
 
-/// All ways to call one, after first calls that open connections and tell how long to compute.
+/// All ways to call a contestant. First calls open connections and show how long to compute.
 std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contestant& c, experiment& data) {
     constexpr int calls_to_calibrate = 5;
     for (std::int32_t i = 0; i < how_.warmups; ++i)
@@ -124,8 +124,8 @@ std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contesta
     return all;
 }
 
-/// All entries once, in random order. What belongs together is filled in then: each computation is measured beside
-/// calls and alone, under the same conditions.
+/// Calls all entries once, in random order, then relates their times: each computation is measured beside calls and
+/// alone, under the same conditions.
 std::vector<results::overlap> overlap_campaign::repeat(const std::vector<entry>& all, experiment& data) {
     std::vector<std::size_t> order(all.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -156,8 +156,8 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
     const contestant& c = *e.who;
     mpi::selection how = selection_of(c);
     if (c.use != nullptr && c.use->arrival_aware) how.arrivals.resize(static_cast<std::size_t>(ranks_));
-    // One with a background thread lives only as long as it is measured, that others are not disturbed; its first call
-    // makes the plan.
+    // A communicator with a background thread exists only while it is measured, so that others are not disturbed; its
+    // first call makes the plan.
     std::optional<mpi::communicator> own;
     if (c.use != nullptr && c.use->early && e.how != way::computation)
         own.emplace(world).run(how, data.prepare(++number_));
@@ -197,8 +197,7 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
     return over_ranks(e, mine);
 }
 
-/// The computation is cut into equal pieces, with a test after each but the last. Who knows that it has ended tests no
-/// more.
+/// The computation is cut into equal pieces, with a test after each but the last, until the call has ended.
 overlap_campaign::spent overlap_campaign::run_beside(const request& r, const entry& e) const {
     spent s;
     const time_ns processor = processor_time();

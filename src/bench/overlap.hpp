@@ -1,6 +1,6 @@
-// What 'rubato bench --overlap' does: how much of a collective can be hidden behind computation, and what that costs
-// the processor. Each contestant is called in a blocking way, so in a second thread beside a computation, without
-// blocking, and without blocking beside a computation with some tests in between. The computation takes as long as the
+// What 'rubato bench --overlap' does: how much of a collective can be hidden behind computation, and how much processor
+// time that takes. Each contestant is called in four ways: blocking; blocking in a second thread beside a computation;
+// non-blocking; and non-blocking beside a computation with some tests in between. The computation takes as long as the
 // blocking call.
 #pragma once
 
@@ -11,11 +11,11 @@ namespace rubato::bench {
 
 class overlap_campaign {
 public:
-    /// As for campaign. `tests`: how often to test during the computation, each is tried.
+    /// As for campaign. `tests`: numbers of tests during the computation, all of which are measured.
     overlap_campaign(campaign_settings how, const workload& work, std::vector<std::int32_t> tests, timed_calls& calls,
                      results::recorder* write, std::vector<results::measured_case> done);
 
-    /// Throws if a result is wrong, or if ranks cannot be punctual. `say` is told what comes.
+    /// Throws if a result is wrong, or if ranks cannot be punctual. Calls `say` with what it does next.
     void run(const std::function<void(const std::string&)>& say);
 
 private:
@@ -45,7 +45,7 @@ private:
     std::vector<results::measured_case> done_;
     int me_ = 0;
     int ranks_ = 1;
-    bool threads_ = false;    // MPI lets several of them call
+    bool threads_ = false;    // MPI allows several threads to call it
     mpi::communicator ours_;  // without a background thread
     second_thread other_{};
     std::mt19937_64 random_;    // equal on all ranks

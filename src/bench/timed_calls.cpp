@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What it takes to tell all ranks when a call starts.
+/// The time needed to tell all ranks when a call starts.
 constexpr time_ns start_after = 8ms;
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -85,7 +85,7 @@ void timed_calls::pass_time_until(time_ns t) const {
         if (how_.delay == delay_by::sleep) std::this_thread::sleep_for(left);
 }
 
-/// When the call starts, on all ranks alike.
+/// When the call starts; equal on all ranks.
 time_ns timed_calls::start_time() const {
     mpi::check(MPI_Barrier(world), "MPI_Barrier");
     mpi::check(MPI_Barrier(world), "MPI_Barrier");
@@ -141,8 +141,8 @@ std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const
 timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals,
                                       bool with_steps) {
     const bool early = c.use != nullptr && c.use->early;
-    // Where a predictor learns from the calls of one contestant, its communicator lives on. Else one with a background
-    // thread lives only as long as it is measured, that others are not disturbed.
+    // Where a predictor learns from the calls of a contestant, its communicator is kept. Otherwise one with a
+    // background thread exists only while it is measured, so that others are not disturbed.
     std::optional<mpi::communicator> own;
     mpi::communicator* ours = &plain_;
     if (uses_predictor(c)) {
@@ -160,7 +160,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const MPI_Comm native = c.use == nullptr ? native_.get(e.what(), c) : MPI_COMM_NULL;
     if (early && own && how_.announced) {  // it listens for announcements from the first call on
         experiment first = e.of_bytes(64);
-        mpi::selection other = how;  // what this one plans is not what is measured
+        mpi::selection other = how;  // the plan of this call is not the one that is measured
         other.arrivals.clear();
         ours->run(other, first.prepare(number_));
     }
@@ -170,7 +170,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const time_ns start = start_time();
     const time_ns planned = start + arrivals[static_cast<std::size_t>(me_)];
     pass_time_until(start);
-    // Who is not late does not begin before it comes.
+    // A rank that is not late does not begin early.
     const time_ns begin = now();
     if (early && !how_.announced) ours->expect(how, job);
     pass_time_until(planned);

@@ -1,4 +1,4 @@
-// Calls whose ranks arrive when they are told to, timed on a clock that all ranks share.
+// Calls whose ranks arrive at given times, timed on a clock that all ranks share.
 #pragma once
 
 #include "bench/contestants.hpp"
@@ -7,7 +7,7 @@
 
 namespace rubato::bench {
 
-/// The first rank that has something to say, says it to all.
+/// The text of the first rank that has one, sent to all ranks.
 std::string said_by_one(const std::string& mine, int me, int ranks);
 
 class timed_calls {
@@ -17,27 +17,27 @@ public:
     struct settings {
         start_by start = start_by::window;
         delay_by delay = delay_by::sleep;
-        /// With a window: a rank that comes later than planned by more spoils the call.
+        /// With a window: if a rank arrives later than planned by more than this, the call is not valid.
         time_ns tolerance = std::chrono::milliseconds(1);
-        /// How algorithms know when ranks arrive: "perfect", or a predictor, by exchanging arrivals.
+        /// How algorithms know when ranks arrive: "perfect", or a predictor with exchanged arrivals.
         std::string prediction = "perfect";
-        /// Early forms begin when another rank announces them, not when their own has named them.
+        /// Early forms begin when another rank announces them, not when their own rank names them.
         bool announced = false;
     };
     /// Over MPI_COMM_WORLD, collective.
     explicit timed_calls(settings how);
 
-    /// Between ranks 0 and 1, the quicker way, as bounds follow from it; of one rank alone, nothing.
+    /// The link between ranks 0 and 1, in its faster direction, as bounds use it; nothing for a single rank.
     link measure_link();
     /// Clocks drift apart: call it now and then.
     void synchronise() { plain_.synchronise(); }
-    /// How wrong the clocks may be, at most.
+    /// The largest possible error of the clocks.
     time_ns clock_error() const;
 
-    /// Predictors begin anew.
+    /// Predictors forget what they have learned.
     void forget() { living_.clear(); }
 
-    /// All ranks leave it together, as calls start; gives how late this one is.
+    /// All ranks return from it together, as calls start; returns how late this rank is.
     time_ns start_together() const;
     /// Whether no rank was too late. Collective.
     bool punctual(time_ns late) const;
@@ -47,7 +47,7 @@ public:
         std::string wrong{};                                       ///< what a rank says of its result
         std::vector<std::vector<results::timeline_step>> steps{};  ///< of each rank, on rank 0, if asked for
     };
-    /// Calls once. A rank that was late spoils the sample, which says so.
+    /// Calls once. If a rank was late, the sample says so and is not valid.
     outcome run(const contestant& c, experiment& e, const std::vector<time_ns>& arrivals, bool with_steps = false);
 
 private:

@@ -13,7 +13,7 @@ namespace rubato::bench {
 
 namespace {
 
-constexpr int attempts = 3;  // what disturbs one must not count
+constexpr int attempts = 3;  // so that a disturbance of one does not matter
 constexpr std::int64_t first_units = 1024;
 constexpr std::int64_t most_units = std::int64_t{1} << 40;
 
@@ -32,8 +32,8 @@ time_ns processor_time() {
 }
 
 struct spent {
-    std::int64_t longest = INT64_MAX;  ///< in nanoseconds, of all ranks
-    std::int64_t waiting = INT64_MAX;  ///< for a core, of the rank that waits longest
+    std::int64_t longest = INT64_MAX;  ///< time of the slowest rank, in nanoseconds
+    std::int64_t waiting = INT64_MAX;  ///< time waiting for a core, of the rank that waits longest
 };
 
 /// The best of some attempts of all ranks at once. Collective.
@@ -57,7 +57,7 @@ spent compute_together(std::int64_t units) {
 }  // namespace
 
 workload::workload() {
-    // Longer than a scheduler lets one run while others wait.
+    // Longer than a scheduler lets one thread run while others wait.
     constexpr std::int64_t long_enough = 50'000'000;
     constexpr std::int64_t least_share = 5;  // a fifth of the time
     for (std::int64_t units = first_units; units < most_units; units *= 2) {

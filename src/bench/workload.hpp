@@ -1,4 +1,4 @@
-// Work beside which collectives are measured.
+// Work that runs while collectives are measured.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -11,8 +11,8 @@
 
 namespace rubato::bench {
 
-/// Arithmetic that touches no memory and calls nothing; or sleep, where ranks share cores. There, ranks that compute
-/// would take the cores from ranks that are to arrive at the same time, and from MPI.
+/// Arithmetic that touches no memory and calls nothing; or sleep, where ranks share cores: there, a computing rank
+/// would keep other ranks, and MPI, from running.
 class workload {
 public:
     /// Finds out whether ranks share cores: if all of MPI_COMM_WORLD compute at once, some wait. Collective.
@@ -20,7 +20,7 @@ public:
 
     bool sleeps() const { return sleeps_; }
     void run(std::int64_t units) const;
-    /// So many units take all ranks of MPI_COMM_WORLD this long if they work at the same time. Collective.
+    /// The units of work that take this long if all ranks of MPI_COMM_WORLD work at the same time. Collective.
     std::int64_t units_for(time_ns t) const;
 
 private:
@@ -36,7 +36,7 @@ public:
     second_thread& operator=(const second_thread&) = delete;
 
     void start(std::function<void()> job);
-    /// Throws what the job has thrown.
+    /// Rethrows what the job has thrown.
     void wait();
 
 private:

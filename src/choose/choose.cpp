@@ -16,19 +16,19 @@ namespace rubato {
 namespace {
 
 constexpr std::array<std::int64_t, 5> segment_sizes{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10};
-/// More of them cost steps and gain nothing.
+/// More segments cost steps and gain nothing.
 constexpr std::int64_t most_segments = 256;
-/// How many times as long as the best a candidate may take, if that is known beforehand.
+/// A candidate known to take so many times as long as the best is not simulated.
 constexpr int hopeless = 2;
-/// What candidates must differ by to be told apart, as a share of the time after the last arrival: no model is better.
-/// What it leaves out, such as processors that are shared, costs more the more messages there are.
+/// Candidates whose ends differ by less, as a share of the time after the last arrival, count as equal: no model is
+/// more exact. What a model leaves out, such as shared processors, costs more with more messages.
 constexpr double resolution = 0.05;
-/// What is gained if it ends sooner by less is not worth trying, in the same way.
+/// A smaller gain, as the same share, is not worth another try.
 constexpr double worthwhile = 0.01;
-/// By how much a rough look may be wrong, likewise.
+/// How wrong a rough estimate may be, as the same share.
 constexpr double roughness = 0.2;
 
-/// In how large pieces a segmenting algorithm may cut a chunk.
+/// The sizes of pieces that a segmenting algorithm may cut a chunk into.
 std::vector<std::int64_t> sizes_for(std::int64_t chunk, std::optional<std::uint32_t> segments) {
     if (segments) return {std::max<std::int64_t>(1, (chunk + *segments - 1) / *segments)};
     std::vector<std::int64_t> sizes;
@@ -54,13 +54,13 @@ candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::in
     return c;
 }
 
-/// A candidate whose end was found, and may be only roughly.
+/// A candidate with its end, which may be a rough estimate.
 struct tried {
     candidate c;
     bool rough;
 };
 
-/// One algorithm with its ways to cut, the coarsest first. It is tried with them one after the other, as long as the
+/// One algorithm with its segment sizes, the coarsest first. They are tried one after the other, as long as the
 /// finest could still be worth it.
 class family {
 public:
@@ -68,8 +68,8 @@ public:
         std::ranges::stable_sort(ways_, {}, &candidate::segments);
     }
 
-    /// When it ends at the earliest. Finer segments make pipelines fill sooner: what goes beyond the time of all bytes
-    /// on the busiest link may become as much less as there are more segments.
+    /// The earliest possible end with finer segments. They make pipelines fill sooner: the time beyond that of all
+    /// bytes on the busiest link may shrink as segments do.
     std::optional<time_ns> hope() const {
         if (next_ == ways_.size()) return std::nullopt;
         const double share =
@@ -77,7 +77,7 @@ public:
         const time_ns base = std::min(base_, end_);
         return base + time_ns(std::llround(share * static_cast<double>((end_ - base).count())));
     }
-    /// Whether it was tried in a way that ends by then and makes no message wait for its receiver.
+    /// Whether one of the tried sizes ends by then and makes no message wait for its receiver.
     bool reaches(time_ns end) const { return best_ <= end; }
 
     void try_next(const setting& s, time_ns limit, known_outcomes& known, std::vector<tried>& found) {
@@ -87,8 +87,8 @@ public:
             next_ = ways_.size();
             return;
         }
-        // Plans for late ranks may be quite different ones with finer segments. For others, if these do not help, still
-        // finer ones do not.
+        // Plans for late ranks may become quite different with finer segments. For other algorithms, if finer segments
+        // do not help, still finer ones do not.
         const bool plans = c.use->arrival_aware;
         if (next_ > 1 && c.end >= end_ && !plans) next_ = ways_.size();
         base_ = plans || s.inside != nullptr ? s.bound : std::max(o->wire, s.bound);
@@ -105,15 +105,15 @@ private:
     time_ns best_ = longest_time;  // of those that do not wait
 };
 
-/// Ends that are not told apart from the soonest, and those that are worth trying for.
+/// Ends that count as equal to the soonest, and ends that are worth another try.
 struct margins {
     time_ns near;
     time_ns better;
-    time_ns unsure;  ///< of those that were looked at roughly, who ends by then may also be the soonest
+    time_ns unsure;  ///< a rough estimate up to this may also be the soonest
 };
 
 margins around(time_ns soonest, const setting& s) {
-    // Even if all is over when the last one comes, it takes at least one message to get there.
+    // Not 0, even if all ends with the last arrival: at least the time of one message.
     const time_ns works = std::max(soonest - s.last_arrival(), segment_time(s.network, s.chunk));
     const auto share = [works](double of) { return time_ns(std::llround(of * static_cast<double>(works.count()))); };
     return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
@@ -125,11 +125,11 @@ time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const mod
     const bool wide = traits(p.what).chunked();
     const hockney costs = linear_costs(m);
     if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
-    // Without latency, which is no work for a link in some models.
+    // Without latency, which does not occupy a link in some models.
     return earliest_end(p.what, arrivals, p.root, wide ? chunk * p.ranks : chunk, {time_ns{}, costs.beta});
 }
 
-/// Those first that do not plan by arrivals: if nobody is late, others are the same and need not be simulated.
+/// Algorithms that ignore arrivals come first: if no rank is late, others have equal schedules and are not simulated.
 std::vector<family> families_of(std::vector<candidate> among) {
     std::ranges::stable_sort(among, {}, [](const candidate& c) { return c.use->arrival_aware; });
     std::vector<std::pair<const algorithm*, std::vector<candidate>>> groups;
@@ -145,8 +145,8 @@ std::vector<family> families_of(std::vector<candidate> among) {
     return all;
 }
 
-/// With their ends: every algorithm, with finer segments where that may be worth it, and looked at closely where that
-/// may make a difference.
+/// The candidates with their ends: every algorithm, with finer segments where that may pay, simulated closely where
+/// that may change the choice.
 std::vector<candidate> simulated(const setting& s, std::vector<candidate> among) {
     std::vector<tried> found;
     for (const candidate& c : among)

@@ -8,7 +8,7 @@
 namespace rubato {
 namespace {
 
-/// All of them together take little memory; a program that has more of them has no habits that could be kept.
+/// These take little memory; a program with more operations does not repeat itself enough to keep its choices.
 constexpr std::size_t most_choices = 256;
 constexpr int most_patience = 16;
 
@@ -18,7 +18,7 @@ std::int64_t rounded_size(std::int64_t bytes) {
     return bytes >> dropped << dropped;
 }
 
-/// From the first one on; nothing if they come together.
+/// Counts arrivals from the first and rounds them; empty if all arrive together.
 void round_arrivals(std::vector<time_ns>& arrivals, time_ns least) {
     if (arrivals.empty()) return;
     const time_ns earliest = std::ranges::min(arrivals);
@@ -32,7 +32,7 @@ time_ns spread(const std::vector<time_ns>& arrivals) {
     return arrivals.empty() ? time_ns{} : absolute_imbalance(arrivals);
 }
 
-/// How far the rank moves that moves most.
+/// The largest change of a rank's arrival.
 time_ns distance(const std::vector<time_ns>& a, const std::vector<time_ns>& b) {
     if (a.empty() || b.empty()) return spread(a.empty() ? b : a);
     time_ns most{};
@@ -72,7 +72,7 @@ const algorithm* chooser::best(problem& p, std::int64_t chunk) {
     return c.use;
 }
 
-/// The habit of the operation, or another one if it is time for that.
+/// The operation's last choice, or a new one if it is time for that.
 const chooser::choice& chooser::kept(const key& operation, const problem& p, std::int64_t size) {
     if (habits_.size() >= most_choices) habits_.clear();
     const auto [at, is_new] = habits_.try_emplace(operation);
@@ -99,7 +99,7 @@ const chooser::choice& chooser::kept(const key& operation, const problem& p, std
     return h.chosen;
 }
 
-/// Whether ranks come in another way than when the choice was made, and not only one for the other.
+/// Whether the spread of arrivals has changed since the choice, not only which ranks are late.
 bool chooser::differs(const habit& h, const std::vector<time_ns>& arrivals) {
     const time_ns before = spread(h.chosen_by);
     const time_ns now = spread(arrivals);

@@ -1,8 +1,9 @@
-// When a candidate ends. All ranks are simulated where that takes few steps, which the schedules of some ranks tell.
-// Where it takes too many, n, n/2, n/4 and n/8 ranks are: what more ranks cost is known in form, a constant, a part per
-// doubling and a part that doubles with them (class growth). This holds as long as an algorithm stays the same; some
-// become another one with fewer ranks, such as those that take a ring only if there is a segment for each rank. So n is
-// small, but not so small that the messages and bytes of some ranks would not follow from it in the same way.
+// When a candidate ends. All ranks are simulated where that takes few steps, estimated from the schedules of some
+// ranks. Otherwise n, n/2, n/4 and n/8 ranks are simulated: the cost of more ranks is the sum of a constant, a part per
+// doubling and a part that doubles with them (class growth). This holds as long as an algorithm behaves the same; some
+// behave differently with fewer ranks, such as those that use a ring only if there is a segment for each rank. So n is
+// small, but large enough that the messages and bytes of some ranks in the whole problem follow from it in the same
+// way.
 #include "choose/fewer.hpp"
 #include "choose/outcome.hpp"
 #include "choose/sample.hpp"
@@ -17,17 +18,17 @@ namespace {
 
 /// How many steps may be simulated.
 struct effort {
-    std::size_t all;   ///< if these are all ranks
+    std::size_t all;   ///< with all ranks
     std::size_t some;  ///< with fewer ranks
-    std::size_t dear;  ///< if fewer do not tell
+    std::size_t dear;  ///< if fewer are not enough to extrapolate
 };
 constexpr effort close_effort{40'000, 12'000, 120'000};
 constexpr effort rough_effort{16'000, 4'000, 24'000};
-constexpr std::size_t points = 4;  // sizes from which more follows
+constexpr std::size_t points = 4;  // rank counts to extrapolate from
 constexpr std::size_t fewest_points = 3;
-constexpr std::int32_t many_ranks = 64;      // fewer say little, and are only taken if these are too dear
-constexpr std::int32_t few_ranks = 128;      // are not looked at roughly
-constexpr std::int32_t distinct_ranks = 64;  // of more, some tell whether two algorithms are the same
+constexpr std::int32_t many_ranks = 64;      // fewer say little, and are used only if these are too expensive
+constexpr std::int32_t few_ranks = 128;      // up to these no rough estimate is made
+constexpr std::int32_t distinct_ranks = 64;  // with more, some ranks decide whether two algorithms have equal schedules
 
 time_ns first_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::min(p.arrivals); }
 time_ns last_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals); }
@@ -51,7 +52,7 @@ public:
         asked_.round_time = c.round_time;
     }
 
-    /// Nothing if it ends after the limit, and that is known without a simulation, or if that would take too long.
+    /// Nothing if it is known without a simulation to end after the limit, or if a simulation would take too long.
     std::optional<outcome> find(time_ns limit, known_outcomes& known) const {
         const auto ranks = static_cast<std::size_t>(asked_.ranks);
         if (5 * ranks * ranks * asked_.segments <= effort_.all) return run(asked_);  // no algorithm takes more
@@ -96,7 +97,7 @@ private:
         return extrapolated(from(smallest));
     }
 
-    /// Whether messages and bytes of many ranks, and of these, follow from some of the sizes.
+    /// Whether messages and bytes with many ranks, and with these, follow from some of the sizes.
     bool tells(std::span<const size> sizes, std::span<const size> some) const {
         const auto many = std::ranges::find_if(sizes, [](const size& s) { return s.some.has_value(); });
         if (many == sizes.end() || many->p.ranks <= some.front().p.ranks) return true;
@@ -145,15 +146,16 @@ private:
         all.wire = last + nearest_time(told([&](const outcome& o) { return after_last(o.wire); }));
         all.messages = told([](const outcome& o) { return o.messages; });
         all.partners = told([](const outcome& o) { return o.partners; });
-        // It takes no more time after the last arrival than if all came together, and no less after the first one,
-        // unless it plans for who is late. With few ranks it may be over when the last one comes, and not with many.
+        // After the last arrival it takes at most as long as if all arrived together, and after the first arrival at
+        // least as long, unless it plans for late ranks. With few ranks it may end before the last arrival, with many
+        // not.
         if (last > first_of(asked_)) {
             const time_ns all_together = together(some);
             const time_ns least = use_.arrival_aware ? last : std::max(last, first_of(asked_) + all_together);
             all.end = std::clamp(all.end, least, last + all_together);
         }
-        // Messages tell more of many ranks than time does: what a message costs may be little beside its bytes while
-        // these are shared by few.
+        // For many ranks the number of messages says more than time does: with few ranks, the latency of a message may
+        // be small beside the time of its bytes.
         if (s_.inside == nullptr) {
             load l;
             l.messages = all.messages;
@@ -162,7 +164,7 @@ private:
         return all;
     }
 
-    /// How long it takes if all arrive together.
+    /// The time if all arrive together.
     time_ns together(std::span<const size> some) const {
         const auto takes = [&](const size& s) {
             problem p = s.p;

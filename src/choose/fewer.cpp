@@ -11,17 +11,17 @@ namespace rubato {
 namespace {
 
 constexpr std::int32_t fewest_ranks = 4;
-/// So many of the last to come stay as they are: two that are late are another problem than one.
+/// So many of the last arrivals stay as they are: two late ranks are a different problem than one.
 constexpr std::size_t most_kept = 4;
 
-/// About half; a power of two only if there was one before, as many algorithms differ then.
+/// About half; a power of two only if the count was one before, as many algorithms differ then.
 std::int32_t half(const algorithm& a, std::int32_t ranks) {
     const std::int32_t unit = a.has(need::even_ranks) ? 2 : 1;
     const std::int32_t n = (ranks + 2 * unit - 1) / (2 * unit) * unit;
     return is_power_of_two(n) && !is_power_of_two(ranks) ? n - unit : n;
 }
 
-/// So many of these times, in their order, as evenly as can be, but all of the last ones.
+/// So many of these times, in their order, spread as evenly as possible, but all of the last ones.
 std::vector<time_ns> thinned(std::vector<time_ns> times, std::size_t count) {
     std::ranges::sort(times);
     const std::size_t kept = std::min(most_kept, count / 2);

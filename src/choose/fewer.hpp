@@ -1,4 +1,4 @@
-// A problem with fewer ranks, and what follows from such ones for more.
+// A problem with fewer ranks, and the extrapolation from such problems to more ranks.
 #pragma once
 
 #include "rubato/algorithm.hpp"
@@ -8,13 +8,13 @@
 
 namespace rubato {
 
-/// The same problem with about half of the ranks, or as few as the algorithm's needs ask for; nothing if these leave
-/// no choice. Groups of neighbours become one rank. Of arrivals, the last ones stay as they are and the others keep
+/// The same problem with about half of the ranks, or the next lower count that meets the algorithm's needs; nothing if
+/// there is none. Groups of neighbours become one rank. The last arrivals stay as they are and the others keep
 /// their distribution, in the order of the groups; the root keeps its own.
 std::optional<problem> with_fewer_ranks(const algorithm& a, const problem& p);
 
-/// a + b log2 n + c n, with b and c not below 0, through the first of some points, which has the most ranks, and as
-/// near to the others as can be: what rounds add comes in steps.
+/// a + b log2 n + c n, with b and c not below 0, through the first point, which has the most ranks, and as near to the
+/// others as possible: the cost of rounds grows in steps.
 class growth {
 public:
     growth(std::span<const double> ranks, std::span<const double> values);

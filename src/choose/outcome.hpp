@@ -1,4 +1,4 @@
-// What the choice is made of.
+// What a choice is computed from.
 #pragma once
 
 #include "rubato/choose.hpp"
@@ -7,19 +7,19 @@
 
 namespace rubato {
 
-/// What candidates are simulated on. Without `inside` all messages cost the same.
+/// The problem and the network of a simulation. Without `inside` all messages cost the same.
 struct setting {
     const problem& asked;
     std::int64_t chunk;
     const model& network;
     const model* inside;
-    time_ns bound;  ///< nobody can end sooner
+    time_ns bound;  ///< no algorithm can end sooner
 
     time_ns first_arrival() const;
     time_ns last_arrival() const;
 };
 
-/// What one simulation tells.
+/// The result of one simulation.
 struct outcome {
     time_ns end{};
     time_ns wire{};  ///< when the busiest link has carried all bytes
@@ -27,22 +27,22 @@ struct outcome {
     double partners = 0;
     bool waits = false;
     bool extrapolated = false;
-    bool rough = false;  ///< a closer look may tell something else
+    bool rough = false;  ///< a closer simulation may give another result
 };
-/// Of a problem, by what some of its ranks' schedules are: many algorithms are the same ones if nobody is late.
+/// Results for a problem, by a hash of some ranks' schedules: many algorithms are equal if no rank is late.
 using known_outcomes = std::map<std::size_t, outcome>;
 
 enum class look : std::uint8_t { rough, close };
 
-/// Sets all that a simulation tells of a candidate, and returns it. Nothing if it cannot be built or simulated, or is
+/// Sets the results of a simulation in a candidate, and returns them. Nothing if it cannot be built or simulated, or is
 /// known to end after `limit`.
 std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known);
 
-/// Throws unless both models are of one kind; none inside suits any.
+/// Throws unless both models are of one kind; `inside` may be missing.
 void check_kinds(const model& network, const model* inside);
 /// How many segments of that size a chunk has; 0: it is not cut.
 std::uint32_t pieces(std::int64_t chunk, std::int64_t segment);
-/// The problem's, or what suits its segments; nothing for an algorithm that does not plan by it.
+/// The problem's round time, or one that suits its segments; 0 for an algorithm that does not use it.
 time_ns round_time_of(const algorithm& a, const problem& p, std::int64_t chunk, const model& m);
 
 }  // namespace rubato

@@ -9,10 +9,10 @@ namespace rubato {
 namespace {
 
 constexpr std::int32_t most_ranks = 4096;
-constexpr std::int64_t most_rounds = 300'000;  // where rounds of all ranks are planned to make one schedule
-constexpr double long_schedule = 1000;         // in steps; where all ranks have such ones they do the same
+constexpr std::int64_t most_rounds = 300'000;  // limit where one schedule needs the rounds of all ranks
+constexpr double long_schedule = 1000;         // in steps; where schedules are so long, all ranks do about the same
 
-/// The root, some others, and the last to come; each once.
+/// The root, some others, and the last to arrive; each once.
 std::vector<rank> some_ranks(const problem& p) {
     std::vector<rank> who{p.root};
     const auto add = [&who](std::int32_t r) {

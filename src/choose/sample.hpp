@@ -1,4 +1,4 @@
-// What the schedules of some ranks tell of those of all.
+// Estimates for all ranks from the schedules of some.
 #pragma once
 
 #include "choose/outcome.hpp"
@@ -6,7 +6,7 @@
 
 namespace rubato {
 
-/// What a rank has to do, or some ranks on average.
+/// The work of a rank, or the average of some ranks.
 struct load {
     double steps = 0;
     double messages = 0;
@@ -15,7 +15,7 @@ struct load {
     double combined = 0;
 };
 
-/// How long a rank is busy with that at least.
+/// The least time that this work takes a rank.
 time_ns least_time(const model& m, const load& l);
 
 load load_of(const schedule& s, const layout& sizes);
@@ -23,18 +23,18 @@ load load_of(const schedule& s, const layout& sizes);
 struct sample {
     load root{};
     load others{};
-    time_ns least{};       ///< not all of these ranks can be done sooner
+    time_ns least{};       ///< the last of these ranks cannot end sooner
     std::size_t hash = 0;  ///< of their schedules
 };
 
-/// Nothing if even some schedules take too long to make.
+/// Nothing if even these schedules take too long to make.
 std::optional<sample> take_sample(const algorithm& a, const problem& p, const setting& s);
 
-/// An algorithm that makes one schedule at a time sorts all ranks each time, some hundred times as quickly as it makes
-/// steps: in the time of so many steps.
+/// The cost of sorting, in simulated steps: an algorithm that makes one schedule at a time sorts all ranks each time;
+/// sorting a rank is some hundred times as fast as making a step.
 double time_to_sort(const algorithm& a, const problem& p);
 
-/// What it takes to make and to simulate the schedules of all ranks, in steps.
+/// The cost of making and simulating the schedules of all ranks, in steps.
 std::size_t estimated_steps(const algorithm& a, const problem& p, const std::optional<sample>& some);
 
 }  // namespace rubato

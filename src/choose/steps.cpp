@@ -8,12 +8,12 @@
 namespace rubato {
 namespace {
 
-constexpr std::size_t step_points = 4;  // sizes from which more ranks follow
+constexpr std::size_t step_points = 4;  // rank counts to extrapolate from
 constexpr std::size_t fewest_step_points = 3;
 constexpr std::int64_t most_blocks = 100'000;      // of all ranks; schedules of more are not made
 constexpr std::int32_t most_counted_ranks = 4096;  // likewise
-constexpr std::int32_t most_recorded = 64;         // where all ranks have to run to know what one does
-constexpr std::uint32_t fewest_segments = 32;      // fewer may be another algorithm
+constexpr std::int32_t most_recorded = 64;         // where the steps of one rank are known only from a run of all
+constexpr std::uint32_t fewest_segments = 32;      // with fewer, an algorithm may behave differently
 constexpr double longest_made = 1e5;               // in steps
 constexpr std::int64_t worst_steps = 5;            // per pair of ranks and segment: no algorithm takes more
 
@@ -36,7 +36,7 @@ found look(const algorithm& a, const problem& p) {
             who.emplace_back(static_cast<std::int32_t>((p.root.value + third * std::max(p.ranks / 3, 1)) % p.ranks));
     std::vector<schedule> some;
     if (a.dynamic != nullptr)
-        some = build_all(a, p);  // all have to run to know what one does
+        some = build_all(a, p);  // the steps of one rank are known only from a run of all
     else if (a.build_some != nullptr)
         some = a.build_some(p, who);
     else
@@ -66,7 +66,7 @@ found with_ranks(const algorithm& a, const problem& p) {
         return {worst, worst};
     }
     const found told{growth(ranks, of_root).at(p.ranks), growth(ranks, of_other).at(p.ranks)};
-    // Short schedules can be looked at, which is more exact, unless each takes a plan for all ranks.
+    // Short schedules can be made and counted, which is more exact, unless each needs a plan for all ranks.
     const bool alone = a.build != nullptr && !a.arrival_aware;
     return alone && std::max(told.root, told.other) <= longest_made ? look(a, p) : told;
 }
@@ -84,8 +84,8 @@ found with_segments(const algorithm& a, problem p) {
     return {f.root + more * (f.root - half.root), f.other + more * (f.other - half.other)};
 }
 
-/// Where schedules are made one by one, in the time of so many steps. Each of them takes a look at the ranks around it,
-/// at most as many as have to do with the busiest; some take a plan of rounds for all hosts.
+/// Time to make schedules one by one, in simulated steps. Each examines the ranks around it, at most as many as the
+/// busiest rank has partners; some need a plan of rounds for all hosts.
 double time_to_make(const algorithm& a, const problem& p, double most) {
     if (a.build == nullptr) return 0;
     const double hosts = p.hosts.empty() ? p.ranks : std::ranges::max(p.hosts) + 1;

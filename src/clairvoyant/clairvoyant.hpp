@@ -1,11 +1,11 @@
-// Clairvoyant: who sends which segment to whom in which round, when it is known who arrives when.
+// Clairvoyant: who sends which segment to whom in which round, for known arrivals.
 //
 // All times are whole nanoseconds, so that every rank computes the same rounds. A process that has been in the ready
-// group for k rounds is available at its arrival + k d. The group holds those who still hold a segment and are
-// available no later than d after the earliest of them, by (availability, rank), the root first. In that order each
-// takes the lowest segment it still holds (the first: the lowest of all) from the first in that order who holds it,
-// has not sent in this round and has not received that segment in this round. While only one is there, rounds pass.
-// The end is when only the root holds segments.
+// group for k rounds is available at its arrival + k d. The group has the processes that still hold a segment and are
+// available no later than d after the earliest of them, ordered by (availability, rank), the root first. In that order
+// each takes the lowest segment it still holds (the first: the lowest of all) from the first in that order that holds
+// it, has not sent in this round and has not received that segment in this round. While the group has only one member,
+// rounds are idle. The end is when only the root holds segments.
 //
 // Source: Marendic et al. 2016, 5.4; Proficz & Ocetkiewicz 2020, Listing 2.
 #pragma once
@@ -63,17 +63,17 @@ struct rounds {
 
 /// The rounds of all ranks.
 RUBATO_API rounds generate(const instance& in);
-/// Only what one rank sends and receives; nothing else is kept.
+/// Keeps only what one rank sends and receives.
 RUBATO_API rounds generate(const instance& in, rank only);
 
-/// Never more rounds than generate() makes, mostly fewer when arrivals differ; what generate() makes if not fewer.
+/// Mostly fewer rounds than generate() when arrivals differ; the rounds of generate() where they are not fewer.
 RUBATO_API rounds generate_plus(const instance& in);
-/// The rounds that generate_plus() tries: those who come last are served first, and the root never sends. Mostly fewer
-/// than generate() makes, but not always; what generate() makes if it takes much more work than that.
+/// The rounds that generate_plus() tries: the last ranks to arrive are served first, and the root never sends. Mostly
+/// fewer than those of generate(), but not always; those of generate() if it takes much more work.
 RUBATO_API rounds generate_latest_first(const instance& in);
-/// No rounds are fewer in which everybody sends at most one segment and receives at most one per round, and takes part
-/// in round r only if it arrives within (r + 1) d of the earliest. From round N on the rule can count from a later
-/// start: from the root's availability when it joined, if those who were before it have left. So can anybody here.
+/// The least number of rounds if every rank sends at most one segment and receives at most one per round, and takes
+/// part in round r only if it arrives within (r + 1) d of the earliest. From round N on the rule may count from a later
+/// start: the root's availability when it joined, if the earlier ranks have left. The bound allows that too.
 RUBATO_API std::int64_t lower_bound(const instance& in);
 
 }  // namespace rubato::clairvoyant

@@ -1,8 +1,8 @@
-// Rounds become dataflow: they only give the order of steps, and a step waits for what it needs of them, so a rank that
-// is ahead of its round need not wait for the others.
+// Turns rounds into dataflow: rounds only give the order of steps, and a step waits only for the steps it needs, so a
+// rank that is ahead of its round need not wait for the others.
 //
-// In a round a rank sends before it receives. Nothing it sends was received in the same round, and no place that the
-// send frees is received into in the same round: else two ranks that exchange segments would wait for each other.
+// In a round a rank sends before it receives. Nothing it sends was received in the same round, and a place that the
+// send frees is not received into in the same round: else two ranks that exchange segments would wait for each other.
 #include "clairvoyant/rounds.hpp"
 #include "rubato/builder.hpp"
 
@@ -39,9 +39,9 @@ private:
     std::deque<slice> free_{};
 };
 
-/// One rank. What it holds of a segment is its input, which is only read, until the first operand comes. Then it lies
-/// where that was received, and later operands are received elsewhere and combined into it. A root that keeps its own
-/// for the end holds what it has received alone.
+/// One rank. Its value of a segment is its input, which is only read, until the first operand comes. From then on the
+/// value is where that operand was received; later operands are received elsewhere and combined into it. A root that
+/// adds its own data at the end holds only what it has received.
 class writer {
 public:
     writer(const problem& p, rank me, bool own_last)
@@ -93,8 +93,8 @@ private:
     std::vector<std::optional<slice>> held_{};
 };
 
-/// With the root's own data last, the root keeps what it would send. Whoever would have received it holds that segment
-/// too and hands it on, and in the end the others' share of every segment comes to the root.
+/// With the root's own data last, the root does not send. The rank that would have received a segment from it holds
+/// that segment too and passes it on, so in the end the others' share of every segment reaches the root.
 std::vector<schedule> write(const problem& p, const rounds& r, std::span<const rank> who, bool root_last,
                             std::span<const relay> relays = {}) {
     std::vector<std::unique_ptr<writer>> writers(static_cast<std::size_t>(p.ranks));

@@ -1,9 +1,9 @@
-// How many rounds any reduction needs, whoever sends to whom.
+// How many rounds any reduction needs at least.
 //
-// One segment: a process receives one partial result per round, so those that are there merge in pairs, and a round
-// leaves at least half of them. Counting tells how many rounds it takes. N segments: the root receives one per round,
-// so one of them is at the root for good by N - 1 rounds before the last; until then it needed as many rounds as if it
-// were alone. For equal arrivals this is ceil(log2 P) + N - 1, and it is never less than the last join + N.
+// One segment: a process receives one partial result per round, so partial results merge in pairs, and a round leaves
+// at least half of them. Counting gives the number of rounds. N segments: the root receives one per round, so one of
+// them is complete at the root by N - 1 rounds before the last; until then it needed as many rounds as if it were
+// alone. For equal arrivals this is ceil(log2 P) + N - 1, and it is never less than the last join + N.
 //
 // Cost: O(P log P). It is the optimum in all cases tried by exhaustive search.
 #include "clairvoyant/join_rounds.hpp"

@@ -1,15 +1,15 @@
 // Clairvoyant, the latest first.
 //
-// Who comes late has the least time left to send all its segments. The rule visits the earliest first: they are rid of
-// their segments early, and at the end the latest have nobody left to work with in parallel. Here the root, which
-// never sends, is followed by the others from the latest to the earliest, both as receivers and as senders. Each takes
-// the lowest segment it still holds, as in the rule; the root, one that only one process has left, if there is one.
-// Everybody still acts as soon as it can: nothing is put off to the end.
+// A late process has the least time left to send all its segments. The rule visits the earliest first: they have sent
+// all their segments early, and at the end the latest have no partners left to work with in parallel. Here the root,
+// which never sends, is followed by the others from the latest to the earliest, both as receivers and as senders. Each
+// takes the lowest segment it still holds, as in the rule; the root takes one that only one process still holds, if
+// there is one. Every process still acts as soon as it can: nothing is delayed to the end.
 //
 // Cost: equal arrivals take ceil(log2 P) + N - 1 rounds, the optimum (tried for all P up to 1100). With other arrivals
 // it met the lower bound, which allows ranks up to a round earlier than is done here, in 3 of 4 random cases, and in
 // nearly all others it took 1 round more. It takes O(1) steps per transfer on words of 64 processes in practice;
-// one that takes much more is given up for the rule's.
+// a plan that takes much more is dropped for the rule's.
 #include "clairvoyant/join_rounds.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::size_t most_work_per_transfer = 8;
 /// them: it is first as a receiver, and never a sender.
 class latest_first {
 public:
-    /// At most `work` words of bits are looked at: so the time stays in proportion to the rule's.
+    /// At most `work` words of bits are read, so that the time stays in proportion to the rule's.
     latest_first(const instance& in, std::span<const std::int64_t> joins, std::size_t work)
         : most_work_(work),
           others_(joins.size() - 1),
@@ -98,7 +98,7 @@ private:
         not_joined_ = others_;
     }
 
-    /// Newcomers are later than all who are there, and so come first.
+    /// New processes are later than all present ones, and so come first.
     void admit(std::int64_t round) {
         const std::size_t before = not_joined_;
         while (not_joined_ > 0 && joins_[not_joined_ - 1] <= round) --not_joined_;
@@ -116,7 +116,7 @@ private:
         lowest_[others_] = 0;
     }
 
-    /// Without a newcomer nothing can be sent in later rounds that cannot be sent in this one.
+    /// Without a new process, later rounds cannot send anything that this one cannot.
     std::int64_t next_join(std::int64_t round) const {
         const std::int64_t root = joins_[others_];
         if (not_joined_ == 0) return root;
@@ -134,9 +134,9 @@ private:
         first_free_ = own != 0 ? std::min(first_free_, to / 64) : first_free_;
     }
 
-    /// The lowest segment that the receiver and somebody free hold, from the first who holds it; of those that more
-    /// than one hold, or with `unshared` all ones, of the others. If others can still have it from the receiver itself,
-    /// a segment which nobody else can send is not exhausted.
+    /// Takes the lowest segment that the receiver and a free process hold, from the first such process. Looks only at
+    /// segments that more than one process holds or, with `unshared` all ones, only at the others. If the receiver
+    /// itself can still send a segment, the segment is not exhausted, even if no other process can.
     bool find_sender(std::size_t to, word unshared, bool can_send, rounds& result) {
         const word* const held = &held_[to * segment_words_];
         std::uint32_t& lowest = lowest_[to];
@@ -167,7 +167,7 @@ private:
         return false;
     }
 
-    /// What those who are free hold, or have just received.
+    /// The segments that free processes hold, or have just received.
     word offered(std::size_t w) const {
         word all = 0;
         for (std::size_t v = first_free_; v < process_words_; ++v)
@@ -219,7 +219,7 @@ private:
     std::vector<std::uint32_t> left_{};          // how many segments a position holds
     std::vector<std::uint32_t> holder_count_{};  // how many who joined hold a segment
     std::vector<word> shared_{};                 // segments which more than one of them hold
-    std::vector<word> exhausted_{};              // segments which nobody free holds in this round
+    std::vector<word> exhausted_{};              // segments that no free process holds in this round
     std::size_t exhausted_end_ = 0;              // words of it that are in use
     std::vector<word> present_{};                // positions that joined and hold something
     std::vector<word> free_{};                   // those of them which have not sent in this round
@@ -240,8 +240,8 @@ rounds generate_latest_first(const instance& in) {
     return generate(in);
 }
 
-// Where the rule reaches the bound its rounds are taken: ranks do not keep step, and the rule's rounds leave them more
-// room to run ahead.
+// Where the rule reaches the bound its rounds are used: ranks do not wait for rounds to end, and the rule's rounds let
+// them run ahead further.
 rounds generate_plus(const instance& in) {
     rounds best = generate(in);
     if (in.ranks == 1) return best;

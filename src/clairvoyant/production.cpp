@@ -1,8 +1,8 @@
 // The generator that is used. It makes the rounds of the rule in a few dozen instructions per transfer.
 //
 // Members lie in slots, in the order in which they are visited, the root apart; round_state.hpp tells how a round is
-// made from that. A newcomer takes the slot behind those who come before it; the next ones move up to the next gap, as
-// one shift of a word of slots in every row. When there is no gap left in that word, all members are spread out anew.
+// made from that. A new member takes the slot after those that precede it; later ones move up to the next gap, as
+// one shift of a word of slots in every row. When there is no gap left in that word, all members are spread out again.
 //
 // Memory: at most 5 bits per process and segment and 64 bytes per process, beside the result (of fewer than 20
 // processes, up to 16 bytes per segment).
@@ -84,13 +84,13 @@ private:
     // A bit per segment.
     std::vector<word> segment_bits_;
     word* shared_;                        // two or more hold it
-    word* alive_;                         // somebody may still be able to send it in this round
-    word* others_;                        // somebody other than the receiver can send it
+    word* alive_;                         // a member may still be able to send it in this round
+    word* others_;                        // a member other than the receiver can send it
     word* root_held_;                     // the root holds it and has not received it in this round
-    std::vector<std::uint32_t> lost_;     // how many of those who have joined do not hold it
+    std::vector<std::uint32_t> lost_;     // how many of the joined members do not hold it
     std::vector<std::uint32_t> first_{};  // in this round, no sender is in words of its row before this one
     std::size_t low_ = 0;                 // nothing is shared in words before this one
-    std::size_t settled_ = 0;             // what is in words before this one, the sink alone holds
+    std::size_t settled_ = 0;             // segments in words before this one are held by the sink only
 
     // By slot. There are some more than members.
     std::size_t slots_ = 0;
@@ -169,7 +169,7 @@ std::int64_t generator<Keep, Small>::earliest() const {
     return root_in_ ? std::min(first, root_key_) : first;
 }
 
-/// Who takes part in the next round. False when only the root holds segments.
+/// Finds the members of the next round. False when only the root holds segments.
 template <class Keep, bool Small>
 bool generator<Keep, Small>::next_group() {
     for (;;) {
@@ -191,7 +191,7 @@ void generator<Keep, Small>::join(std::int64_t latest) {
     while (next_ < waiting_.size() && arrival(waiting_[next_]) <= latest) ++next_;
     if (next_ == begin) return;
     joined_ += static_cast<std::uint32_t>(next_ - begin);
-    if (joined_ > 1) hold_all(shared_);  // whatever there is, a newcomer holds as well
+    if (joined_ > 1) hold_all(shared_);  // a new member holds all segments
     low_ = settled_ = 0;
     const auto newcomers = std::span(waiting_).subspan(begin, next_ - begin);
     members_ += static_cast<std::uint32_t>(newcomers.size());
@@ -223,7 +223,7 @@ bool generator<Keep, Small>::insert(const member& m) {
     const word inside = slots_ - std::size_t{w} * 64 < 64 ? bit(static_cast<std::uint32_t>(slots_)) - 1 : ~word{0};
     const word free = inside & ~occupied_[w] & ~(bit(slot) - 1);
     if (free == 0) return false;
-    // Those from the slot to the next free one move up by one.
+    // Members from the slot to the next free one move up by one.
     const std::uint32_t gap = w * 64 + lowest(free);
     const word moving = (bit(gap) - 1) & ~(bit(slot) - 1);
     for (std::uint32_t k = gap; k > slot; --k) {
@@ -239,7 +239,7 @@ bool generator<Keep, Small>::insert(const member& m) {
     return true;
 }
 
-/// Lays out all members and newcomers anew, with gaps between them for those to come.
+/// Lays out all members and new ones again, with gaps for later ones.
 template <class Keep, bool Small>
 void generator<Keep, Small>::spread(std::span<const std::int32_t> newcomers) {
     const std::size_t waiting = waiting_.size() - next_;
@@ -337,7 +337,7 @@ bool generator<Keep, Small>::serve_sink(round_state<Small>& now) {
     }
 }
 
-/// What was received can be sent from now on, and everybody can send again but those who hold nothing any more.
+/// Received segments can be sent from now on, and all members that still hold a segment can send again.
 template <class Keep, bool Small>
 void generator<Keep, Small>::end_round(std::span<const receipt> receipts, bool regained) {
     const receipt sink = receipts.front();

@@ -1,10 +1,10 @@
 // A round as the generator makes it: who takes what from whom, on bits.
 //
-// What is held is kept twice: by slot, a bit per segment, so that a receiver's candidates are found 64 at a time; and
-// by segment, a bit per slot, so that a segment's sender is the first bit set in its row and among those who can still
-// send. A candidate is a segment that the receiver holds and that somebody else may be able to send. When a round
-// begins these are the segments held by two or more. Then senders drop out. That nobody is left who can send a segment
-// is found out when it is asked for, or, after many failures, for all segments at once.
+// Which member holds which segment is stored twice: by slot, a bit per segment, so that a receiver's candidates are
+// found 64 at a time; and by segment, a bit per slot, so that a segment's sender is the first bit set in both its row
+// and the set of members that can still send. A candidate is a segment that the receiver holds and that another member
+// may be able to send. When a round begins these are the segments held by two or more. Later fewer members can send.
+// Whether a segment still has a sender is checked only when it is needed or, after many failures, for all at once.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct receipt {
     std::uint32_t from;
 };
 
-/// What is touched again and again during a round. It lives on the stack of one function, so that it is kept in
+/// State that is used all the time during a round. It is on the stack of one function, so that it is kept in
 /// registers.
 template <bool Small>
 struct round_state {
@@ -59,7 +59,7 @@ struct round_state {
     std::size_t slot_words() const { return Small ? 1 : slot_words_; }
     word* row(std::uint32_t segment) const { return rows + segment * slot_words(); }
 
-    /// A member takes the lowest segment it holds that somebody else can send.
+    /// A member takes the lowest segment it holds that another member can send.
     [[gnu::always_inline]] void serve(std::uint32_t slot) {
         const word itself = can_send[slot / 64] & bit(slot);
         can_send[slot / 64] ^= itself;  // not from itself
@@ -79,7 +79,7 @@ struct round_state {
                 }
                 if (itself == 0) alive[s] &= ~bit(segment);
                 if (++failures > senders && s >= known) {
-                    // To look at all who can send is now cheaper than to try on.
+                    // Checking all possible senders is now cheaper than more tries.
                     known = find_others(*this, s, itself == 0 ? nullptr : mine);
                     failures = 0;
                     wanted &= others[s] | (wanted & -wanted);
@@ -102,7 +102,7 @@ struct round_state {
         held[from * words() + segment / 64] &= ~bit(segment);
     }
 
-    /// The first in order who can send it, or none; `self` does not count now, but will.
+    /// The first member in order that can send it, or none; `self` cannot send now, but will be able to.
     [[gnu::always_inline]] std::uint32_t sender_of(std::uint32_t segment, std::uint32_t self) const {
         if (slot_words() <= few) return first_common(row(segment), can_send, 0, slot_words());
         const std::uint32_t from = first_common(row(segment), can_send, first[segment], slot_words());
@@ -111,8 +111,8 @@ struct round_state {
         return from;
     }
 
-    /// What those who can send can send, in the eight words around s or fewer; returns where they end. `self` is what
-    /// one more holds who will be able to again.
+    /// The segments that possible senders hold, in at most eight words around s; returns where these end. `self` are
+    /// the segments of one more member, which will be able to send again.
     [[gnu::noinline]] static std::size_t find_others(round_state now, std::size_t s, const word* self) {
         const auto collect = [&]<std::size_t Words>(std::array<word, Words> all, std::size_t begin) {
             const auto add = [&](const word* from) {

@@ -53,7 +53,7 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
     return align(rows, {false, false, false, false, false});
 }
 
-/// What a page of costs is about. Every algorithm can solve it.
+/// The problem whose costs the page shows. Every algorithm can solve it.
 struct example {
     static constexpr std::int32_t ranks = 16;
     static constexpr std::int32_t hosts = 4;
@@ -71,7 +71,7 @@ struct example {
     }
 };
 
-/// Bars would end a cell.
+/// Escapes bars, which would end a cell.
 std::string cell(std::string_view text) {
     std::string escaped;
     for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -27,11 +27,11 @@ struct options {
     bool json = false;
 };
 
-/// What was chosen, and what it was chosen by.
+/// What was chosen, and the numbers behind the choice.
 struct decision {
     problem asked{};
     time_ns last{};   ///< arrival
-    time_ns bound{};  ///< nobody can end earlier
+    time_ns bound{};  ///< no algorithm can end earlier
     std::vector<candidate> ranked{};
 };
 
@@ -64,13 +64,13 @@ std::string_view id_of(const candidate& c) { return c.use != nullptr ? c.use->id
 std::string_view source_of(const candidate& c) {
     return c.use == nullptr ? "measured" : c.extrapolated ? "from fewer ranks" : "simulated";
 }
-/// As a multiple; of no time at all there is none.
+/// As a multiple; a dash if `of` is 0.
 std::string ratio_text(time_ns t, time_ns of) {
     return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
                           : "-";
 }
 
-/// Why the first one, in one sentence.
+/// Why the first candidate was chosen, in one sentence.
 std::string reason(const decision& d) {
     const candidate& first = d.ranked.front();
     const auto soonest = std::ranges::min_element(d.ranked, {}, &candidate::end);
@@ -86,7 +86,7 @@ std::string reason(const decision& d) {
                        soonest->messages);
 }
 
-/// Without `all`, each algorithm with the best of its segment sizes.
+/// Without `all`, each algorithm only with the best of its segment sizes.
 std::vector<const candidate*> rows_of(const decision& d, bool all) {
     std::vector<const candidate*> rows;
     for (const candidate& c : d.ranked)

@@ -14,7 +14,7 @@
 
 namespace rubato::cli {
 
-// One file each. They add themselves to the command; what they leave in `status` becomes its exit status.
+// One file each. They add themselves to the command; `status` becomes its exit status.
 void add_algorithms(CLI::App& command, int& status);
 void add_schedule(CLI::App& command, int& status);
 void add_verify(CLI::App& command, int& status);
@@ -36,7 +36,7 @@ std::vector<std::int32_t> parse_list(std::string_view text, std::string_view wha
 void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
                  std::int32_t low, std::int32_t high, const std::string& help);
 
-/// Those of all lists and ranges once, in their order.
+/// Each number once, in their order.
 std::vector<std::int32_t> each_once(std::vector<std::int32_t> numbers);
 
 /// All algorithms of a collective, or those that are named: "reduce", "reduce/binomial,ring". Throws if there are none,
@@ -59,11 +59,11 @@ struct problem_options {
     bool idempotent = false;
 
     void add_to(CLI::App& app);
-    /// Arrivals are not yet in it.
+    /// Makes the problem without arrivals.
     problem make(collective what) const;
 };
 
-/// The options --format and --json. Text is what there is unless one of them is given.
+/// The options --format and --json. Without them, the output is text.
 void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats);
 /// Throws if they contradict each other.
 std::string chosen_format(const CLI::App& app, const std::string& format, bool json);
@@ -74,19 +74,19 @@ void add_models(CLI::App& app, std::string& model_text, std::string& inside_text
 /// What messages within hosts cost; nothing if it was not given. Throws unless it is of the same kind as the network's
 /// and some ranks share a host.
 std::optional<model> parse_model_inside(const std::string& text, const model& network, const problem& p);
-/// Longer than nothing.
+/// Above 0.
 time_ns parse_round_time(std::string_view text);
 /// Bytes of the option --bytes, which only a barrier may do without.
 std::int64_t size_of(const std::string& text, collective what);
 /// Bytes of a chunk: of the whole vector, or of a rank's share of the buffer that has one per rank, rounded up.
 std::int64_t chunk_of(std::int64_t bytes, const problem& p);
-/// Of a list with a time for each rank, the beginning says enough.
+/// Only the beginning of a list with a time for each rank.
 std::string abbreviated(const std::string& arrivals);
 
 /// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
 std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
 
-/// To standard output. A reader that has gone away is no error.
+/// To standard output. A reader that has closed its end is not an error.
 void write_out(std::string_view text);
 
 }  // namespace rubato::cli

@@ -1,4 +1,4 @@
-// What a computation over all steps of a problem takes, told before it begins.
+// Estimates the time and memory of a computation over all steps of a problem before it begins.
 #pragma once
 
 #include "choose/steps.hpp"
@@ -29,8 +29,7 @@ struct effort {
 std::string to_string(const effort& e);
 
 inline constexpr double most_memory = 2. * (1 << 30);
-/// Throws if it takes more than a minute or that much memory. `what` has the steps; the way out says what to do
-/// instead.
+/// Throws if it takes more than a minute or too much memory. `what` has the steps; `way_out` says what to do instead.
 void refuse_large(std::string_view what, const effort& e, std::string_view way_out);
 
 }  // namespace rubato::cli

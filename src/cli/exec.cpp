@@ -30,7 +30,7 @@ struct options {
     std::vector<std::string> command{};
 };
 
-/// Who starts the ranks, and so tells them their environment.
+/// The program that starts the ranks and passes the environment to them.
 enum class launcher : std::uint8_t { open_mpi, hydra, other };
 
 constexpr std::string_view folder_of(launcher l) { return l == launcher::hydra ? "mpich" : "openmpi"; }
@@ -68,7 +68,7 @@ launcher launcher_of(const std::string& program) {
                 "use the mpirun of one of them, such as mpirun.openmpi or mpirun.mpich");
 }
 
-/// LD_PRELOAD is a list, and nothing marks such characters as part of a name.
+/// LD_PRELOAD is a list, in which names cannot contain its separators.
 std::string loadable(std::string file) {
     if (file.find_first_of(" :\t") != std::string::npos)
         throw error(fmt::format("'{}' cannot be preloaded", file), "its path has a space or a colon",
@@ -94,7 +94,7 @@ variables settings_of(const options& o) {
     for (const auto& [name, value] : o.settings) all[name] = value;
     if (o.reproducible) all["RUBATO_REPRODUCIBLE"] = "1";
     (void)preload::parse_settings(all);
-    // Ranks may be in other folders, and on hosts that do not have the file.
+    // Ranks may run in other folders, and on hosts that do not have the file.
     const auto network = all.find("RUBATO_MODEL");
     if (network != all.end() && network->second != "measured")
         network->second = to_string(parse_model(network->second));
@@ -113,8 +113,8 @@ void refuse_other_preload(const std::vector<std::string>& command) {
                         "set LD_PRELOAD in the environment of 'rubato exec': it is kept behind rubato's");
 }
 
-/// The command with the launcher's options that give the variables to the ranks, and to nobody else. Open MPI has them
-/// for each of the programs between colons, Hydra for all.
+/// The command with the launcher's options that pass the variables to the ranks only. Open MPI needs them for each of
+/// the programs between colons, Hydra once for all.
 std::vector<std::string> with_exports(launcher l, const variables& all, const std::vector<std::string>& command) {
     std::vector<std::string> words;
     for (const std::string& word : command) {

@@ -21,7 +21,7 @@ constexpr std::array subcommands{
 #endif
 };
 
-/// Under mpirun all ranks find the same mistake; the first says it for all.
+/// Under mpirun all ranks find the same mistake; the first reports it for all.
 bool speaks() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
         if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
@@ -34,7 +34,7 @@ int fail(std::string message) {
     return 2;
 }
 
-/// Names the words that nobody expected, or the first that looks like an option.
+/// Names the unexpected words, or the first that looks like an option.
 std::string unexpected(const CLI::App& command, const CLI::App* chosen, bool marked) {
     std::vector<std::string> words = chosen != nullptr ? chosen->remaining() : std::vector<std::string>();
     std::ranges::copy(command.remaining(), std::back_inserter(words));  // those after -- at the end
@@ -62,8 +62,8 @@ std::vector<std::string> in_our_words(const CLI::App& command, std::vector<std::
     throw error(fmt::format("no help on '{}'", words.back()), "there is no such subcommand", "'rubato help' lists all");
 }
 
-/// An empty value is a mistake, most often of a script. The words of another command are not ours to judge. The name of
-/// a positional says what it is, so help shows no type.
+/// Refuses empty values, which are mistakes, most often of a script, except in the words of another command. The name
+/// of a positional says what it is, so help shows no type.
 void finish_options(CLI::App& command) {
     const CLI::Validator not_empty(
         [](const std::string& value) { return std::string(value.empty() ? "its value is empty" : ""); }, "");
@@ -128,7 +128,7 @@ int run(int argc, char** argv) {
 }  // namespace rubato::cli
 
 int main(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // who reads us may stop at any time
+    std::signal(SIGPIPE, SIG_IGN);  // a reader of our output may stop at any time
     try {
         return rubato::cli::run(argc, argv);
     } catch (const std::bad_alloc&) {

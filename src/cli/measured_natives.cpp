@@ -9,7 +9,7 @@
 namespace rubato::cli {
 namespace {
 
-/// No rank comes more than a tenth of the spread earlier or later.
+/// No rank arrives earlier or later by more than a tenth of the spread.
 bool similar(std::vector<time_ns> a, std::vector<time_ns> b) {
     const time_ns spread = std::max(absolute_imbalance(a), absolute_imbalance(b));
     const time_ns shift = std::ranges::min(a) - std::ranges::min(b);

@@ -20,9 +20,8 @@
 
 namespace rubato::cli {
 
-/// Calls work(0), work(1), ... once for each of the weights, which tell how long each takes, relatively. Shows on a
-/// terminal how far it is, and for how long it has been at it, if that is longer than two seconds. An exception in one
-/// of them is thrown when all have ended.
+/// Calls work(0), work(1), ... once for each of the weights, which are relative durations. On a terminal, shows the
+/// progress and the elapsed time after two seconds. An exception in one of them is thrown when all have ended.
 template <class Work>
 void for_each_in_parallel(std::span<const double> weights, std::string_view doing, Work work) {
     using namespace std::chrono_literals;
@@ -66,7 +65,7 @@ void for_each_in_parallel(std::span<const double> weights, std::string_view doin
     if (failure) std::rethrow_exception(failure);
 }
 
-/// All take about as long.
+/// For calls of about equal duration.
 template <class Work>
 void for_each_in_parallel(std::size_t count, std::string_view doing, Work work) {
     for_each_in_parallel(std::vector<double>(count, 1.), doing, std::move(work));

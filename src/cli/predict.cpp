@@ -1,5 +1,4 @@
-// rubato predict: how well could arrivals have been foretold?
-#include "arrival/predictor.hpp"
+// rubato predict: how well could arrivals have been predicted?
 #include "cli/command.hpp"
 #include "rubato/arrival.hpp"
 
@@ -35,9 +34,9 @@ struct summary {
 
 /// One invocation, predicted.
 struct attempt {
-    times errors{};  ///< of each rank
+    times errors{};  ///< one per rank
     time_ns uncertainty{};
-    std::optional<std::size_t> last{};  ///< the rank predicted to come last, if not all come together
+    std::optional<std::size_t> last{};  ///< the rank predicted to arrive last, unless all arrive together
     bool last_is_right = false;
 };
 
@@ -48,7 +47,7 @@ struct row {
     std::size_t last_right = 0;
 };
 
-/// What is to be predicted: how long after the earliest each rank came, in the invocations that have a history.
+/// What is to be predicted: how long after the earliest each rank arrived, in the invocations that have a history.
 struct setting {
     std::vector<times> trace{};
     std::size_t lag = 0;
@@ -70,7 +69,7 @@ summary summarise(times errors) {
     return {mean(errors), at_most(50), at_most(95), errors.back()};
 }
 
-/// Nobody if all come together.
+/// Nothing if all arrive together.
 std::optional<std::size_t> last_of(const times& arrivals) {
     const auto last = std::ranges::max_element(arrivals);
     if (*last == std::ranges::min(arrivals)) return std::nullopt;
@@ -103,7 +102,7 @@ row evaluate(const setting& s, const std::string& text) {
         predictor.next(predicted);
         attempt a{{}, predictor.uncertainty(), last_of(predicted)};
         for (std::size_t r = 0; r < actual.size(); ++r) a.errors.push_back(std::chrono::abs(predicted[r] - actual[r]));
-        // Of several that are last, any is right.
+        // If several ranks are last, any of them is right.
         a.last_is_right = a.last ? actual[*a.last] == std::ranges::max(actual) : !last_of(actual);
         if (a.last_is_right) ++result.last_right;
         all.insert(all.end(), a.errors.begin(), a.errors.end());

@@ -30,7 +30,7 @@ struct options {
     bool json = false;
 };
 
-/// A name that is nowhere is a mistake, not a table without ratios.
+/// Throws if no contestant has this name, instead of making a table without ratios.
 void check_reference(const report::analysis& a) {
     if (a.reference.empty()) return;
     for (const report::measured_case& c : a.cases)
@@ -64,7 +64,7 @@ std::string text_of(Write write) {
     return std::move(out).str();
 }
 
-/// A program that was observed has other things to tell than a measurement.
+/// The report of an observed program, which differs from that of a measurement.
 void make_observed(const options& o) {
     if (o.files.size() > 1)
         throw error(fmt::format("there are {} files", o.files.size()),

@@ -57,13 +57,13 @@ std::string verdict_with_p(const versus& v) {
 
 std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
 
-/// With the best native one, if it was.
+/// The comparison with the best native contestant, if there is one.
 const versus* compared(const entry& e) {
     const auto found = e.to_reference.find(std::string(report::best_native));
     return found == e.to_reference.end() ? nullptr : &found->second;
 }
 
-/// Without the collective, which the heading says.
+/// Without the collective, which is in the heading.
 std::string short_name(const measured_case& c, const std::string& name) {
     const std::string prefix = c.in.collective + '/';
     return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
@@ -162,7 +162,7 @@ std::string model_text(const report::analysis& a) {
                        align(rows, {true, false, false, true, true, true}));
 }
 
-/// How the model's choices would have done.
+/// How fast the model's choices would have been.
 std::string choice_text(const report::analysis& a) {
     std::vector<std::vector<std::string>> rows{
         {"SIZE", "ARRIVALS", "PICKED", "MEASURED  ", "FASTEST", "MEASURED", "RATIO"}};
@@ -209,7 +209,7 @@ std::string contestants_text(const report::analysis& a) {
         std::vector<std::vector<std::string>> rows{{"CONTESTANT", "RUN TIME [95 %]", "TAIL", "ELAPSED", "ROOT",
                                                     "/BOUND", "FIRST CALL", "SAMPLES", "LATE", "/BEST NATIVE [95 %]",
                                                     "IS", "REMARKS"}};
-        for (const entry& e : c.entries)  // of those whose overlap alone was measured there is nothing to say here
+        for (const entry& e : c.entries)  // not those with measured overlap only
             if (!e.calls.empty() || e.late > 0 || e.first_call) rows.push_back(contestant_row(c, e));
         if (rows.size() == 1) continue;
         out += fmt::format("\n{}, {}, arrivals {}\n\n{}", heading(c), format_bytes(c.bytes), c.pattern,

@@ -7,7 +7,7 @@
 
 namespace rubato::cli {
 
-/// Who wins where: a row per case.
+/// The fastest contestant of each case, a row per case.
 std::string winners_text(const report::analysis& a);
 /// Every contestant of every case.
 std::string contestants_text(const report::analysis& a);

@@ -39,7 +39,7 @@ void check_size(const options& o, const algorithm& a, const problem& p) {
     const step_counts n = expected_steps(a, p);
     const std::string what = fmt::format("{} with {} ranks", a.id, p.ranks);
     if (o.only >= 0) {
-        // One computation may plan for all ranks, about ten times as quickly as all their steps are simulated.
+        // One computation may plan for all ranks; it is about ten times as fast as simulating all their steps.
         const double planning = a.build_some != nullptr ? n.all / 10 : 0;
         return refuse_large(what, {{n.most, n.most, planning}, to_list}, "give fewer ranks or segments, or --force");
     }

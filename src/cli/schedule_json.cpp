@@ -62,7 +62,7 @@ step step_from_json(const json& j) {
     return t;
 }
 
-/// Rounds say all about the schedules.
+/// The schedules follow from the rounds.
 named_schedules complete_from_rounds(named_schedules n, const json& j) {
     n.p.what = find_algorithm(n.id).what;
     check(n.p);

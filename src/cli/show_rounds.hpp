@@ -19,7 +19,7 @@ round_maker rounds_of(const algorithm& a);
 std::string rounds_heading(const algorithm& a, const problem& p);
 /// The length, and the transfers of each round; many idle rounds in a row are one "skip".
 std::string rounds_to_json(const algorithm& a, const problem& p, const clairvoyant::rounds& r);
-/// Throws if somebody sends what it does not hold, and if something is missing or of another kind.
+/// Throws if a rank sends a segment that it does not hold, or if something is missing or of another kind.
 clairvoyant::rounds rounds_from_json(const problem& p, const nlohmann::ordered_json& j);
 /// 0<-1:2 means that rank 0 receives segment 2 from rank 1.
 std::string rounds_to_text(const algorithm& a, const problem& p, const clairvoyant::rounds& r);

@@ -24,7 +24,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::uint32_t most_segments = 1024;
-// All ranks are simulated as long as that takes some seconds; else a few are, and more follow from these.
+// All ranks are simulated if that takes only seconds; otherwise a few are, and the rest is extrapolated.
 constexpr double longest_of_one = 2e9;  // ns
 constexpr double longest_of_all = 4e9;
 constexpr double longest_to_try = 2e8;  // with a number of segments
@@ -41,7 +41,7 @@ struct options {
     std::string svg{};
 };
 
-/// What all algorithms are compared on.
+/// What all algorithms have in common.
 struct setting {
     model network{};
     std::optional<model> inside{};  ///< of messages within a host
@@ -53,19 +53,19 @@ struct setting {
 struct row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
-    problem p{};     ///< with what this algorithm was given
+    problem p{};     ///< with this algorithm's own parameters
     effort takes{};  ///< to simulate all ranks
     time_ns run{};
     time_ns tail{};
     time_ns absorption{};
-    /// What only a simulation of all ranks tells.
+    /// Known only from a simulation of all ranks.
     struct details {
         std::vector<time_ns> exits{};
         cost counted{};
         double joules = 0;
         std::int64_t memory = 0;
     };
-    std::optional<details> all{};  ///< nothing: it follows from fewer ranks
+    std::optional<details> all{};  ///< nothing: extrapolated from fewer ranks
 };
 
 simulation run(const setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
@@ -80,7 +80,7 @@ time_ns simulated_time(const setting& s, const algorithm& a, const problem& p) {
     return run_time(p.arrivals, run(s, a, build_all(a, p), p).exits);
 }
 
-/// What fewer ranks tell. Nothing if these are too many still.
+/// An estimate from fewer ranks. Nothing if even these are too many.
 std::optional<candidate> estimate(const setting& s, const algorithm& a, const problem& p) {
     if (a.dynamic != nullptr) return std::nullopt;
     candidate c;
@@ -131,7 +131,7 @@ problem problem_of(const setting& s, const algorithm& a) {
     return p;
 }
 
-/// An algorithm that cannot do this is left out; the others can still be compared.
+/// An algorithm that cannot solve the problem is left out; the others can still be compared.
 template <class Work>
 void try_to(row& r, Work work) {
     if (r.skipped) return;
@@ -183,8 +183,8 @@ void extrapolate_row(const setting& s, row& r) {
     r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
 }
 
-/// Which rows are simulated with all ranks: the quickest, as many as take some seconds in all. With more ranks than
-/// this, what some algorithms keep of each rank takes gigabytes.
+/// The rows that are simulated with all ranks: the fastest ones, as many as take some seconds together. With more ranks
+/// than this, some algorithms need gigabytes for their data about each rank.
 constexpr std::int32_t most_simulated = 1 << 16;
 std::vector<bool> affordable(const std::vector<row>& rows, std::int32_t ranks, bool force) {
     std::vector<std::size_t> order(rows.size());
@@ -295,13 +295,13 @@ std::string as_svg(const setting& s, const std::vector<row>& rows, const std::st
     return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
-/// A table of nothing, or a picture that nobody can look at, is a mistake.
+/// Throws if the table would be empty, or the picture too large to view.
 void check_rows(const options& o, const std::vector<row>& rows) {
     std::vector<const row*> done;
     for (const row& r : rows)
         if (!r.skipped) done.push_back(&r);
     if (done.empty() && rows.size() == 1) {
-        check(*rows.front().a, rows.front().p);  // which tells what is not met, if that is why
+        check(*rows.front().a, rows.front().p);  // throws if an unmet need is the reason
         throw error(*rows.front().skipped);
     }
     if (done.empty())

@@ -38,7 +38,7 @@ struct options {
     bool json = false;
 };
 
-/// To make it and to follow what each block holds.
+/// To make a step and to follow what each block holds.
 constexpr step_cost to_verify{1'500, 150};
 constexpr double longest_ns = 15 * 60e9;
 
@@ -84,7 +84,7 @@ std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks, std::int
     return all;
 }
 
-/// Of every kind; the first is that all arrive together.
+/// Patterns of every kind; in the first, all ranks arrive together.
 std::vector<std::string> patterns(const algorithm& a, std::int32_t ranks, std::int32_t root) {
     std::vector<std::string> all{""};
     if (a.arrival_aware) std::ranges::copy(patterns_to_try(ranks, rank(root)), std::back_inserter(all));
@@ -123,7 +123,7 @@ struct outcome {
     }
 };
 
-/// What is tried, as the command takes it.
+/// What is tried, in the words of the command line.
 struct circumstances {
     std::string pattern{};  ///< of arrivals
     std::string hosts{};
@@ -195,21 +195,21 @@ outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
     return result;
 }
 
-/// An algorithm with a number of ranks, and what it takes to try everything.
+/// An algorithm with a number of ranks, and the effort to try everything.
 struct item {
     const algorithm* a;
     std::int32_t ranks;
     effort takes{};
 };
 
-/// One after the other: time adds up, and memory is used again.
+/// For work done one after the other: times add up, and memory is used again.
 void add(effort& sum, const effort& e) {
     sum.steps += e.steps;
     sum.ns += e.ns;
     sum.bytes = std::max(sum.bytes, e.bytes);
 }
 
-/// Problems that differ in arrivals, hosts and operators have about as many steps.
+/// Problems that differ only in arrivals, hosts and operators have about the same number of steps.
 void look_at(item& i, const options& o) {
     std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, effort> known;
     for_each_problem(*i.a, i.ranks, o, [&](const problem& p, const circumstances&) {
@@ -231,8 +231,8 @@ std::vector<const algorithm*> chosen_by(const options& o) {
     return chosen;
 }
 
-/// What each item takes, looked at in their order. Throws as soon as all that was looked at takes long or gigabytes,
-/// unless that is what is wanted. Each core verifies one at a time.
+/// Estimates the effort of each item, in their order. Throws as soon as the sum is long or takes gigabytes, unless the
+/// user wants that. Each core verifies one item at a time.
 void look_at_all(std::vector<item>& items, const options& o) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::mutex mutex;

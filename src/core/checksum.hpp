@@ -6,7 +6,7 @@
 
 namespace rubato {
 
-/// `seed`: the checksum of what came before.
+/// `seed`: the checksum of the text before.
 constexpr std::uint64_t checksum(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325) {
     for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return seed;

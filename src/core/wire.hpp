@@ -1,5 +1,5 @@
 // Structs that ranks send each other. Their members are numbers of 64 bits and nothing else, so that MPI sends them as
-// such, and they are the same to unlike machines and MPI libraries.
+// such, and they are the same on different machines and MPI libraries.
 #pragma once
 
 #include <cstdint>

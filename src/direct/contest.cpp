@@ -9,7 +9,7 @@
 namespace rubato::direct {
 
 contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
-    since_ = 2;  // the first call is slow in any case
+    since_ = 2;  // the first call is always slow
 }
 
 const directive& contest::arrive(const directed_call& c, time_ns now) {
@@ -68,11 +68,11 @@ void contest::direct(const directed_call& c) {
     how_.segments = pieces(c.bytes, by.segment);
     how_.round_time = by.round_time;
     how_.arrivals = by.planned_by;
-    // Arrivals that are given are not exchanged once more by the communicator.
+    // The communicator does not exchange arrivals itself where they are given.
     if (by.use != nullptr && by.use->arrival_aware) how_.arrivals.resize(static_cast<std::size_t>(with_.how.ranks));
 }
 
-/// Begins to exchange what was seen of the last call. Those who come early have time for it now.
+/// Begins to exchange the times of the last call. Ranks that arrive early have time for it now.
 void contest::report(time_ns now) {
     const time_ns begin = with_.others.now();
     const effort* const process = with_.how.process;
@@ -86,7 +86,7 @@ void contest::report(time_ns now) {
     mine.has_run = with_.account.has_run(begin);
     const std::uint64_t ticket = with_.others.gather(bytes_of(mine));
     with_.own_exchange = with_.others.now() - begin;
-    // Rare samples are in no hurry, and need not hold up ranks that are ahead of others.
+    // Rare samples are not urgent; ranks that are ahead of others need not wait for them.
     const std::uint64_t patience = phase_ == phase::resting ? std::max(lag, interval_ / 4) : lag;
     pending_.push_back({ticket, call_ + patience, call_ - 1, running(), bytes_});
 }
@@ -137,7 +137,7 @@ void contest::observe(contender& by, const sample& s) {
     if (by.use == nullptr || !by.use->arrival_aware) return;
     std::vector<time_ns> coming;
     (void)by.pattern->next(coming);
-    // A plan costs something to make, and differences that do not show are none.
+    // Making a plan costs time, and a difference that cannot be measured does not matter.
     const level* l = contenders_[incumbent_].measured ? &*contenders_[incumbent_].measured : nullptr;
     const time_ns tolerance = l != nullptr ? l->tail / 8 : time_ns{};
     if (by.planned_by.empty() || farthest(by.planned_by, coming) > tolerance) by.planned_by = std::move(coming);

@@ -1,10 +1,10 @@
 // The calls of one operation: who makes them, the native collective or a plan.
 //
-// There is an incumbent, at first the native collective, and now and then a challenger. Before a challenge the
-// incumbent is measured by some calls in a row, then the challenger makes some calls, and the better one stays. All
-// else follows: a plan that a choice promises challenges; if it fails, the next one may, later; the native collective
-// challenges a plan that has become slow, or from time to time one whose gain is so small that asking is cheap; and if
-// ranks come otherwise than before, there is a new choice.
+// There is an incumbent, at first the native collective, and now and then a challenger. Before a challenge some calls
+// in a row measure the incumbent, then the challenger makes some calls, and the better one stays. A plan that a choice
+// predicts to be better challenges; if it fails, the next one may, later. The native collective challenges a plan that
+// has become slow and, from time to time, one with so small a gain that a challenge is cheap. If arrivals change, there
+// is a new choice.
 #pragma once
 
 #include "arrival/predictor.hpp"
@@ -25,14 +25,14 @@ struct shared {
     board& others;
     guide::explainer explain;
     ledger account{how.process};
-    int free_duels = 0;       ///< had so far
-    int duels_elsewhere = 0;  ///< on other communicators, of the process that had most
+    int free_duels = 0;       ///< used so far
+    int duels_elsewhere = 0;  ///< the same on other communicators, of the process with most
     time_ns own_exchange{};   ///< how long the last exchange kept this rank busy
-    time_ns synchronised{};   ///< when clocks were set
+    time_ns synchronised{};   ///< when clocks were synchronised last
     time_ns synchronise_after{};
 };
 
-/// The farthest that two patterns of arrivals are apart.
+/// The largest difference of a rank's arrival between two patterns.
 time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b);
 
 class contest {
@@ -53,7 +53,7 @@ private:
         time_ns round_time{};
         time_ns predicted{};  // tail
         std::optional<level> measured{};
-        std::optional<pattern_predictor> pattern{};  // of its own calls: who makes a call has a part in when ranks come
+        std::optional<pattern_predictor> pattern{};  // of its own calls: it influences when ranks arrive
         std::vector<time_ns> planned_by{};
 
         std::string_view name() const { return use == nullptr ? "native" : use->id; }
@@ -63,7 +63,7 @@ private:
     /// An exchange under way.
     struct pending {
         std::uint64_t ticket;
-        std::uint64_t due;  // the call from which on it counts
+        std::uint64_t due;  // the call from which on it is used
         std::uint64_t call;
         std::size_t by;
         std::int64_t bytes;
@@ -107,8 +107,8 @@ private:
     void explain(decision::verdict made, const contender& about, std::string_view reason) const;
 
     shared& with_;
-    directed_call first_;     // sizes are compared with its
-    std::uint64_t call_ = 0;  // number of the one that is made now; the first is 1
+    directed_call first_;     // the call that others' sizes are compared with
+    std::uint64_t call_ = 0;  // number of the current one; the first is 1
     directive how_{};
     std::int64_t bytes_ = 0;
     bool sampled_ = false;
@@ -116,10 +116,10 @@ private:
     time_ns arrival_{}, exit_{};
     std::deque<pending> pending_{};
 
-    std::vector<contender> contenders_;  // the native one, perhaps the incumbent, and what the last choice promises
+    std::vector<contender> contenders_;  // the native one, perhaps the incumbent, and the plans of the last choice
     std::size_t incumbent_ = native;
     std::size_t challenger_ = native;
-    std::size_t listed_ = 1;  // the next of what was promised
+    std::size_t listed_ = 1;  // the next plan of the last choice
     phase phase_ = phase::measuring;
     next next_ = next::choice;
     std::uint64_t since_ = 0;  // the call that began the phase
@@ -134,18 +134,18 @@ private:
     std::vector<time_ns> chosen_for_{};  // arrivals
     time_ns chosen_against_{};           // the native tail then
     bool chosen_ = false;
-    time_ns chosen_in_{};  // how long that took
+    time_ns chosen_in_{};  // how long choosing took
 
     std::uint64_t next_sample_ = 0;
     std::uint64_t interval_ = 0;
     int wait_ = 0;      // samples before anything is tried again
-    int failures_ = 0;  // how often trying was in vain
-    double doubt_ = 1;  // how many times as long as predicted plans are taken to be
+    int failures_ = 0;  // challenges that failed
+    double doubt_ = 1;  // factor by which plans are assumed to be slower than predicted
     int duels_ = 0;
     int rested_ = 0;  // samples since the last duel
     int slow_ = 0;    // samples in a row
     int changed_ = 0;
-    int audits_ = 0;              // that the incumbent has stood
+    int audits_ = 0;              // that the incumbent has won
     std::uint64_t was_slow_ = 0;  // calls
 };
 

@@ -9,9 +9,9 @@
 namespace rubato {
 
 struct decision {
-    /// Left: no plan makes the calls. Tried, kept, withdrawn: a plan makes some calls, stays, or has to go.
+    /// Left: no plan makes the calls. Tried, kept, withdrawn: a plan makes some calls, stays, or is given up.
     enum class verdict : std::uint8_t { left, tried, kept, withdrawn, forced };
-    /// What the choice said of a plan.
+    /// What the choice predicted for a plan.
     struct promise {
         std::uint32_t segments = 1;
         time_ns tail{};
@@ -45,7 +45,7 @@ struct decision {
     std::optional<times> measured{};
     std::string incumbent{};  ///< what made the calls; empty if nothing was compared
     std::optional<times> of_incumbent{};
-    std::optional<times> of_native{};  ///< where it is neither of the two
+    std::optional<times> of_native{};  ///< where native is neither of the two
     std::optional<arrival_pattern> pattern{};
     std::string reason{};
 

@@ -1,7 +1,7 @@
-// Which calls of a program to make by a plan of Rubato's, and which by the MPI library's own collective.
+// Which calls of a program run a plan of Rubato, and which the MPI library's own collective.
 //
-// One director per rank and communicator. All must direct alike, so what they decide follows from what is equal on all
-// ranks: the calls, and numbers that they have exchanged. See architecture.md, "The drop-in".
+// One director per rank and communicator. All must decide the same, so decisions depend only on what is equal on all
+// ranks: the calls, and the numbers that they have exchanged. See architecture.md, "Directing a program".
 #pragma once
 
 #include "arrival/operation.hpp"
@@ -24,17 +24,17 @@ class RUBATO_API board {
 public:
     virtual ~board() = default;
 
-    /// Begins to gather as many bytes from every rank; nobody waits. A ticket to take them by.
+    /// Begins to gather as many bytes from every rank; does not wait. Returns a ticket for take().
     virtual std::uint64_t gather(std::span<const std::byte> mine) = 0;
-    /// Likewise the bytes of one rank, for all; `message` has the same size on all ranks.
+    /// The same for a broadcast from one rank; `message` has the same size on all ranks.
     virtual std::uint64_t tell(rank from, std::span<const std::byte> message) = 0;
-    /// What a ticket stands for, rank by rank; waits until it is there.
+    /// The bytes of a ticket, rank by rank; waits for them.
     virtual std::vector<std::byte> take(std::uint64_t ticket) = 0;
-    /// Sets the ranks' clocks by each other.
+    /// Synchronises the ranks' clocks.
     virtual void synchronise() = 0;
-    /// The network, which may have to be measured when it is first asked for.
+    /// The model of the network, which may have to be measured first.
     virtual const model& network() = 0;
-    /// Reads any clock of this rank, to find out how long something takes.
+    /// Any clock of this rank, to measure how long something takes.
     virtual time_ns now() = 0;
 };
 
@@ -49,7 +49,7 @@ struct effort {
 struct directed_call {
     collective what = collective::barrier;
     rank root{};
-    std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, of the mean one
+    std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean
 };
 
 /// How to make a call.
@@ -57,10 +57,10 @@ struct directive {
     const algorithm* use = nullptr;  ///< null: by the native collective
     std::uint32_t segments = 1;
     time_ns round_time{};
-    std::vector<time_ns> arrivals{};  ///< to plan by; empty: what the communicator predicts, if the algorithm uses it
+    std::vector<time_ns> arrivals{};  ///< to plan by; empty: the communicator predicts them if needed
 };
 
-/// Tells one rank how to make the calls on one communicator; all ranks are told alike.
+/// Tells one rank how to make the calls on one communicator; all ranks are told the same.
 class RUBATO_API guide {
 public:
     /// Takes a decision; equal on all ranks.
@@ -68,16 +68,16 @@ public:
 
     virtual ~guide() = default;
 
-    /// The rank is at a call since `now`, on the clock that ranks share. Valid until it leaves.
+    /// The rank arrived at a call at `now`, on the clock that ranks share. The result is valid until it leaves.
     virtual const directive& arrive(const directed_call& c, time_ns now) = 0;
     virtual void leave(time_ns now) = 0;
     /// Instead of leave: the call has failed here. Nothing is learned from it.
     virtual void failed() = 0;
-    /// The directive is not for this call, which all ranks find alike; it was made by the native collective.
+    /// The directive cannot be used for this call, on any rank; the native collective made the call.
     virtual void refused(std::string_view reason) = 0;
 };
 
-/// Mode auto: measures the native collective and what promises to be better.
+/// Mode auto: measures the native collective and plans that are predicted to be better.
 class RUBATO_API director final : public guide {
 public:
     /// Candidates for a problem with that many bytes per chunk, the best first.

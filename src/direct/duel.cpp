@@ -1,4 +1,4 @@
-// What a contest makes of what it has learned.
+// How a contest decides.
 #include "direct/contest.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ time_ns times(time_ns t, std::uint64_t n) { return t * static_cast<time_ns::rep>
 
 int doubled(int n, int times_doubled) { return n << std::clamp(times_doubled, 0, most_doublings); }
 
-/// The best of each algorithm, as many as are told.
+/// The best candidate of each algorithm, as many as a told_choice holds.
 std::vector<candidate> best_of_each(std::vector<candidate> ranked) {
     std::vector<candidate> best;
     for (candidate& c : ranked) {
@@ -39,7 +39,7 @@ std::vector<time_ns> contest::prediction(const contender& c) const {
 }
 
 /// Whether a is better by half of the margin at least. Where ranks run ahead of each other nobody waits for the last
-/// one, so that only the pace tells.
+/// one, so only the pace decides.
 bool contest::beats(const level& a, const level& b) const {
     const time_ns noise = a.noise + b.noise;
     if (a.pace > b.pace + part(b.pace, most_slower) + noise) return false;
@@ -52,8 +52,8 @@ bool contest::is_promising(const contender& c) const {
     const auto better = [&](time_ns mine, time_ns than) { return mine < than - part(than, with_.how.margin); };
     if (incumbent_ == native || now.predicted == time_ns{})
         return better(part(c.predicted, doubt_), now.measured->tail);
-    // What is wrong with the model is wrong with both predictions. But if the incumbent breaks its promise, that may be
-    // its own fault.
+    // An error of the model affects both predictions alike. But if the incumbent is slower than predicted, the cause
+    // may be the incumbent itself.
     const bool broken = better(now.predicted, now.measured->tail);
     return better(c.predicted, now.predicted) || (broken && better(c.predicted, now.measured->tail));
 }
@@ -62,19 +62,19 @@ bool contest::is_worthwhile(time_ns tail) const {
     return tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
 }
 
-/// A challenger that breaks its promise may be half as slow again all the time.
+/// The risk: a challenger that is slower than predicted, by half of the tail in each call of its trial.
 bool contest::may_duel() const {
     const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial) + asking();
     return (duels_ < free_duels && with_.free_duels + with_.duels_elsewhere < most_free_duels) ||
            with_.account.affords(risk);
 }
 
-/// What the exchanges of a challenge cost.
+/// The cost of a challenge's exchanges.
 time_ns contest::asking() const { return times(with_.account.exchanging, 2 * block + 2); }
 
 bool contest::may_choose_anew() const { return wait_ == 0 && with_.account.affords_choice() && may_duel(); }
 
-/// Whether ranks come otherwise than when a choice was made: by more than predictions are usually wrong, and enough to
+/// Whether arrivals differ from those of the last choice by more than the usual error of predictions, and enough to
 /// matter.
 bool contest::has_changed() const {
     const contender& now = contenders_[incumbent_];
@@ -91,7 +91,7 @@ std::uint64_t contest::longest_interval() const {
     return n;
 }
 
-/// A call failed, and its times mean nothing: what is being measured is measured anew.
+/// A call failed, so its times mean nothing: the measurement under way begins again.
 void contest::begin_again() {
     if (phase_ == phase::resting) {
         next_sample_ = call_ + interval_;
@@ -116,7 +116,8 @@ void contest::measure(next what) {
     block_.clear();
 }
 
-/// The incumbent's calls are measured, or half of them: a choice that is ordered then is there with the other half.
+/// Called when half of the incumbent's calls are measured, and when all are: a choice that is ordered at half time is
+/// complete at the end.
 void contest::measured() {
     contender& now = contenders_[incumbent_];
     now.measured = level_of(block_);
@@ -130,7 +131,7 @@ void contest::measured() {
     if (choice_) {
         phase_ = phase::choosing;
     } else if (is_worthwhile(now.measured->tail)) {
-        rest(usual);  // it was not affordable
+        rest(usual);  // a choice was not affordable
     } else {
         if (!chosen_ && failures_ == 0)
             explain(decision::verdict::left, now, "the calls take too small a share of the time");
@@ -138,7 +139,7 @@ void contest::measured() {
     }
 }
 
-/// The first rank to come chooses, as it would have to wait anyway, and tells the others.
+/// The first rank to arrive chooses, as it would have to wait anyway, and tells the others.
 void contest::order_choice() {
     (void)with_.others.network();
     chosen_ = true;
@@ -166,7 +167,7 @@ told_choice contest::chosen() const {
     try {
         ranked = best_of_each(with_.how.choose(p, first_.bytes));
     } catch (const error&) {
-        // What cannot be simulated is not promising.
+        // A problem that cannot be simulated gets no plan.
     }
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
@@ -211,7 +212,7 @@ void contest::take_choice() {
     try_next();
 }
 
-/// What is next on the list of the last choice, if it still promises something.
+/// Tries the next plan of the last choice that is still predicted to be better.
 void contest::try_next() {
     while (listed_ < contenders_.size() && !is_promising(contenders_[listed_])) ++listed_;
     if (listed_ == contenders_.size()) return fail(1);
@@ -246,7 +247,7 @@ void contest::end_trial() {
     contender& c = contenders_[challenger_];
     const level& now = *contenders_[incumbent_].measured;
     c.measured = level_of(block_);
-    // Who is in doubt takes the native collective.
+    // In doubt, the native collective wins.
     const bool stays = challenger_ == native ? !beats(now, *c.measured) : beats(*c.measured, now);
     settle(stays, stays ? "it is better" : "it is not better");
 }
@@ -269,17 +270,17 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
         return rest(usual);
     }
     audits_ = 0;
-    // What is kept and withdrawn in turn is hardly worth it, so failures are not forgotten yet.
+    // A plan that is kept and withdrawn in turn gains little, so failures are not reset here.
     if (challenger_stays && !of_native) {
         wait_ = 0;
         doubt_ = 1;
         return may_choose_anew() && has_changed() ? measure(next::choice) : rest(watchful);
     }
     if (of_native) {
-        // What became slow was slow for a while before that was seen.
+        // The plan was slow for some calls before that was noticed.
         with_.account.spend(times(std::max(-loss, time_ns{}), was_slow_));
     } else {
-        // Half of it may be the model's fault, the other half this plan's.
+        // Half of the error may come from the model, the other half from this plan.
         const time_ns least = now.tail / 100 + time_ns{1};
         const auto promised = static_cast<double>(std::max(plan.predicted, least).count());
         doubt_ *= std::sqrt(std::max(1., static_cast<double>(other.tail.count()) / (promised * doubt_)));
@@ -287,14 +288,14 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
     fail(1);
 }
 
-/// Nothing is tried for a while, and longer each time.
+/// Waits before the next try, longer after each failure.
 void contest::fail(int samples) {
     wait_ = doubled(samples, failures_);
     ++failures_;
     rest(usual);
 }
 
-/// A sample of the incumbent, which has been making the calls for a while.
+/// A sample of the incumbent between challenges.
 void contest::watch(const cost& c) {
     ++rested_;
     wait_ = std::max(0, wait_ - 1);
@@ -304,7 +305,7 @@ void contest::watch(const cost& c) {
     changed_ = has_changed() ? changed_ + 1 : 0;
     const bool listed = listed_ < contenders_.size();
     if (incumbent_ != native) {
-        // Where it has lost half of what it won. Where ranks run ahead, tails mean nothing.
+        // Slower: it has lost half of its gain. Where ranks run ahead of each other, tails mean nothing.
         const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
         slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
@@ -326,7 +327,7 @@ void contest::watch(const cost& c) {
     next_sample_ = call_ + interval_;
 }
 
-/// All ranks are here, so it is a good moment.
+/// Called when all ranks take part in the same sample, so they can synchronise now.
 void contest::synchronise() {
     const time_ns now = with_.account.latest();
     if (with_.synchronise_after == time_ns{}) {

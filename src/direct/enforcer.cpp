@@ -8,7 +8,7 @@
 namespace rubato {
 namespace {
 
-/// Pieces of 16 KiB keep a pipeline full; more than so many gain nothing.
+/// Pieces of 16 KiB keep a pipeline full; more pieces than the limit gain nothing.
 constexpr std::int64_t segment = 16 << 10;
 constexpr std::uint32_t most_segments = 4096;
 

@@ -12,7 +12,7 @@ namespace rubato {
 
 class RUBATO_API enforcer final : public guide {
 public:
-    /// All ranks ask for the network at the same call: once, if the algorithm plans in rounds.
+    /// If the algorithm plans in rounds, ask_network is called once, at the same call on all ranks.
     enforcer(const algorithm& use, std::int32_t ranks, std::function<model()> ask_network, explainer explain)
         : use_(use), ranks_(ranks), ask_network_(std::move(ask_network)), explain_(std::move(explain)) {}
 

@@ -1,5 +1,5 @@
-// What directing costs, and what it may cost: all that a director spends on finding out, be it calls that take longer
-// than they had to, choosing or exchanging, stays within a share of the time that has passed.
+// What directing costs, and what it may cost: the time that a director spends on slower calls, choosing and exchanging
+// stays within a share of the elapsed time.
 #pragma once
 
 #include "direct/director.hpp"
@@ -11,10 +11,10 @@ namespace rubato::direct {
 
 class ledger {
 public:
-    /// Of the time that has passed. The promise is 2 %; the rest is for what is not counted, such as calls by a plan
-    /// that has become slow and was not found out yet.
+    /// Of the elapsed time. The promise is 2 %; the rest is for what is not counted, such as calls of a plan that has
+    /// become slow before that is noticed.
     static constexpr double share = 0.01;
-    /// Choices need not be affordable before that much is spent, so that there is a beginning.
+    /// Choices are free until this much is spent; otherwise none could ever begin.
     static constexpr time_ns free = std::chrono::milliseconds(250);
 
     explicit ledger(effort* process) : process_(process) {}
@@ -24,7 +24,7 @@ public:
         return process_ != nullptr ? time_ns(process_->spent.load()) - spent_ : time_ns{};
     }
     time_ns has_run(time_ns now) const { return process_ != nullptr ? now - process_->begin : time_ns{}; }
-    /// The same as all ranks know it: the most, and the least.
+    /// The same over all ranks: the most that one has spent, and the shortest run.
     void count_in(time_ns elsewhere, time_ns has_run) {
         elsewhere_ = elsewhere;
         has_run_ = has_run;
@@ -37,11 +37,11 @@ public:
     }
     void spend(time_ns t) { add(std::max(t, time_ns{})); }
     bool affords(time_ns cost) const { return spent_ + elsewhere_ + cost <= part(passed(), share); }
-    /// For what is not needed: nobody would notice it.
+    /// For optional work: the cost is too small to notice.
     bool hardly_notices(time_ns cost) const { return affords(cost) && cost <= part(passed(), share / 4); }
     time_ns latest() const { return latest_; }
 
-    /// A choice is paid for when it is ordered, by what the last one took: others may be ordered before it has come.
+    /// A choice is charged when it is ordered, with the time of the last one: others may be ordered before it is done.
     time_ns pay_choice() {
         spend(choosing_);
         return choosing_;
@@ -52,7 +52,7 @@ public:
     }
     bool affords_choice() const { return affords(choosing_ - free); }
 
-    /// How long a rank was busy with an exchange, at most.
+    /// The longest time that a rank was busy with an exchange.
     time_ns exchanging{};
 
 private:

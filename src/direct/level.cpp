@@ -22,7 +22,7 @@ time_ns mean_period(std::span<const cost> calls) {
 }  // namespace
 
 cost cost_of(const sample& s, std::int64_t bytes) {
-    // Clocks agree up to a bound only, so what is over at once may seem to be over before.
+    // Clocks agree only up to a bound, so a very short tail may seem negative.
     const time_ns measured = std::max(tail(s.arrivals, s.exits), time_ns{});
     const double scale = s.bytes > 0 ? static_cast<double>(bytes) / static_cast<double>(s.bytes) : 1;
     const time_ns last = std::ranges::max(s.arrivals);

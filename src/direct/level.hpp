@@ -19,11 +19,11 @@ struct sample {
 };
 
 struct cost {
-    time_ns tail{};  ///< what all still waited for after the last one came
-    /// From one call to the next, of the last rank at each: ranks that were ahead may lose their lead, but the program
-    /// ends with the last one.
+    time_ns tail{};  ///< from the last arrival to the last exit
+    /// From the last arrival at one call to the last arrival at the next: ranks that were ahead may lose their lead,
+    /// but the program ends with the last rank.
     time_ns period{};
-    bool runs_ahead = false;  ///< somebody was at the next call before the last one came to this
+    bool runs_ahead = false;  ///< a rank arrived at the next call before the last one at this
 };
 /// The tail is scaled to `bytes`: calls of an operation differ in size by up to two, and so do their times.
 cost cost_of(const sample& s, std::int64_t bytes);
@@ -31,11 +31,11 @@ cost cost_of(const sample& s, std::int64_t bytes);
 /// What calls in a row have cost.
 struct level {
     time_ns tail{};
-    time_ns pace{};   ///< the mean period: what the program's time is made of
+    time_ns pace{};   ///< the mean period: the program's time per call
     time_ns noise{};  ///< how far off the pace may be
     bool runs_ahead = false;
 };
-/// Of an even number of calls, so that calls which alternate between two places in the program count alike.
+/// Takes an even number of calls, so that calls which alternate between two places of the program have equal weight.
 level level_of(std::span<const cost> calls);
 
 /// A share of a time.

@@ -5,44 +5,43 @@
 
 namespace rubato::direct {
 
-/// What was exchanged at a call counts two calls later, when everybody who waits for all others has been there.
+/// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
 /// Calls in a row by which a contender is measured.
 constexpr std::uint64_t block = 4;
-/// Calls of a challenger before it is measured: connections are opened, and it learns who comes when if it is the one
-/// who makes the calls.
+/// Calls of a challenger before it is measured: they open connections, and show when ranks arrive under the challenger.
 constexpr std::uint64_t warm_up = 3;
-/// Its second call shows whether it is hopeless: so many times as slow as the incumbent. The first is slow in any case.
+/// The second call shows whether it is hopeless: so many times as slow as the incumbent. The first is always slow.
 constexpr std::uint64_t checked = 1;
 constexpr int hopeless = 2;
-/// All in all, as the verdict counts only some calls later.
+/// Calls of a trial in all: the verdict takes effect only some calls later.
 constexpr std::uint64_t trial = warm_up + block + lag;
 
-/// Calls from one sample to the next: while all is quiet, after an adoption or where something seems wrong, and else.
-/// Odd, so that calls which alternate between two places in the program are all seen.
+/// Calls from one sample to the next: while nothing changes, after an adoption or where something seems wrong, and
+/// otherwise. Odd, so that samples cover both of two calls that alternate.
 constexpr std::uint64_t quiet = 31;
 constexpr std::uint64_t watchful = 3;
 constexpr std::uint64_t usual = 7;
-/// Where exchanging costs more than this share of the time, samples are rarer, up to the second number.
+/// Where exchanging costs more than this share of the time, samples are rarer, down to one in `rarest` calls.
 constexpr double exchange_share = 0.005;
 constexpr std::uint64_t rarest = 1023;
 
 /// Tails below this share of the time from call to call are not worth a choice.
 constexpr double worthwhile = 0.01;
-/// What a plan may cost in pace: the promise that is made.
+/// By how much a plan may slow down the pace: Rubato's promise.
 constexpr double most_slower = 0.02;
-/// Challenges that need not be affordable: of an operation, as many as a choice promises, and of all.
+/// Challenges that need not be affordable: per operation, as many as a choice lists plans, and in all.
 constexpr int free_duels = 3;
 constexpr int most_free_duels = 24;
-/// A plan is compared with the native collective again after so many samples, twice as many each time, if affordable.
+/// A plan is compared with the native collective again after so many samples, then twice as many, if affordable.
 constexpr int audit_after = 8;
-/// A change is believed when it was seen so often in a row.
+/// A change counts after so many samples in a row.
 constexpr int believed = 2;
-/// Patience doubles with each failure, so often.
+/// The wait doubles with each failure, at most so many times.
 constexpr int most_doublings = 10;
 
-/// Clocks are set by each other again after a second, and after four times as long each time, until their drift is
-/// known well enough.
+/// Clocks are synchronised again after a second, then each time after four times as long, as their drift becomes known
+/// better.
 constexpr time_ns first_synchronisation = std::chrono::seconds(1);
 constexpr int synchronise_rarer = 4;
 constexpr time_ns last_synchronisation = std::chrono::minutes(5);

@@ -1,6 +1,6 @@
-// Who holds what when. A strip of cells, one per segment, shows what a rank holds before each round and at the end;
-// what is handed over in a round runs from the sender's cell before it to the receiver's cell after it. If that would
-// be too much, only how much of its vector a rank holds is shown, of some ranks and rounds together.
+// Who holds what when. A strip of cells, one per segment, shows what a rank holds before each round and at the end; a
+// transfer runs from the sender's cell before the round to the receiver's cell after it. If that would be too much, the
+// picture shows only how much of its vector a rank holds, averaged over some ranks and rounds.
 #include "clairvoyant/rounds.hpp"
 #include "draw/svg.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr double left = 92;
 constexpr double top = 104;
 constexpr double margin = 30;
-constexpr double mark = 10;  // room for that of an arrival
+constexpr double mark = 10;  // room for the mark of an arrival
 
 /// A round, or a run of idle ones that is broken off.
 struct column {
@@ -27,7 +27,7 @@ struct column {
 };
 
 std::vector<column> columns_of(const rounds& r) {
-    constexpr std::int64_t most_idle = 3;  // that are worth a column each
+    constexpr std::int64_t most_idle = 3;  // idle rounds that get a column each
     std::vector<column> all;
     std::int64_t next = 0;
     const auto idle_until = [&](std::int64_t end) {
@@ -52,7 +52,7 @@ public:
         for (std::size_t i = 0; i < in.arrivals.size(); ++i)
             arrivals_[i] =
                 static_cast<double>((in.arrivals[i] - earliest_).count()) / static_cast<double>(in.round_time.count());
-        // Who arrives while a round is under way can take part in it.
+        // A rank that arrives during a round can take part in it.
         for (std::size_t i = 0; i < ranks(); ++i) present_from_[i] = static_cast<std::int64_t>(std::ceil(arrivals_[i]));
         for (const column& c : columns_)
             for (const transfer& t : c.transfers)
@@ -87,7 +87,7 @@ private:
     double y(std::size_t r) const { return top + lane_ * static_cast<double>(r); }
     bool is_root(std::size_t r) const { return r == index(in_.root.value); }
 
-    /// Where a moment is, counted in rounds. The room between two strips is the round.
+    /// The place of a moment, counted in rounds. The space between two strips is the round.
     double place(double time) const {
         for (std::size_t k = 0; k < columns_.size(); ++k) {
             const double passed = time - static_cast<double>(columns_[k].first);
@@ -261,7 +261,7 @@ private:
         }
     }
 
-    /// Bars: how much of a rank's vector it still holds, on average of the ranks and rounds that share a bar.
+    /// Bars: how much of its vector a rank still holds, on average over the ranks and rounds that share a bar.
     void paint_shares() {
         constexpr std::size_t most_lanes = 128;
         constexpr std::size_t most_bars = 240;

@@ -146,7 +146,7 @@ private:
         return text + fmt::format(", {} to {}", format_time(sent), format_time(received));
     }
 
-    /// Combinations, arrivals, and the last arrival across all lanes.
+    /// Draws combinations, arrivals, and the last arrival across all lanes.
     void marks() {
         const double radius = std::clamp(lane_ / 10, 1.4, 4.);
         put("<g stroke-width=\"1.2\">\n");

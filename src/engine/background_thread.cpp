@@ -13,7 +13,7 @@
 namespace rubato {
 namespace {
 
-/// The calling thread from now on.
+/// Binds the calling thread.
 bool stay_on(int core) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -41,7 +41,7 @@ time_ns read_interval(std::string_view variable, std::string_view value) {
     try {
         interval = parse_time(value);
     } catch (const error&) {
-        // As wrong as none.
+        // Treated as a wrong value.
     }
     if (interval <= time_ns{}) refuse(variable, value, "it is the time between two looks", "give a time such as 100us");
     return interval;

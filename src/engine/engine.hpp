@@ -1,4 +1,4 @@
-// Running a schedule: a state machine that starts steps as what they wait for ends. It knows nothing of MPI; messages
+// Running a schedule: a state machine that starts each step when those it waits for have ended. No MPI here: messages
 // and the operator come from a transport, so the same engine runs over MPI and between threads of one process.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace rubato {
 
-/// A schedule with what running it needs to know, found once: who waits for each step.
+/// A schedule with what a run of it needs, computed once: which steps wait for each step.
 class RUBATO_API plan {
 public:
     explicit plan(schedule s);
@@ -30,7 +30,7 @@ public:
     /// `none`. Posting more than a few ahead from one peer gains nothing, and waiting for many costs.
     std::span<const std::uint32_t> gates() const { return gates_; }
     static constexpr std::uint32_t none = UINT32_MAX;
-    /// The memory it takes.
+    /// The memory that the plan takes.
     std::size_t bytes() const;
 
 private:
@@ -51,8 +51,8 @@ public:
     virtual void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
                       std::uint32_t message) = 0;
     virtual void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) = 0;
-    /// Appends the steps whose messages have completed. With `wait`, not before there is one; called so only while
-    /// messages are under way.
+    /// Appends the steps whose messages have completed. With `wait`, blocks until there is one; called with `wait` only
+    /// while messages are under way.
     virtual void poll(std::vector<std::uint32_t>& completed, bool wait) = 0;
     /// into = left * into
     virtual void combine(const std::byte* left, std::byte* into, std::int64_t units) = 0;
@@ -69,7 +69,7 @@ struct memory {
     std::ptrdiff_t scratch_stride = 1;
 };
 
-/// One run of a plan. Sends leave in the schedule's order, but for one that may be overtaken; receives are posted as
+/// One run of a plan. Sends leave in the schedule's order, except that one may be overtaken; receives are posted as
 /// early as their place is free. Can be used again after it has ended, without allocating.
 class RUBATO_API execution {
 public:

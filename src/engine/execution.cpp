@@ -1,6 +1,6 @@
-// Why it cannot deadlock where verify found none: take the first message, in the order of verify's run, that is not
-// complete. All earlier ones of its two ranks are. So its receive is the first that has not ended, which is posted
-// whatever else is under way; and of the sends under way at most one, that overtook, comes after it, so there is room.
+// Why it cannot deadlock where verify found no deadlock: take the first message, in the order of verify's run, that is
+// not complete. All earlier messages of its two ranks are complete. So its receive is the first that has not ended,
+// which is always posted. Of the sends under way at most one, which overtook it, comes later, so there is room to send.
 #include "engine/engine.hpp"
 
 #include <algorithm>
@@ -127,7 +127,7 @@ void execution::start_ready() {
     for (;;) {
         if (look_) start_messages();
         if (ready_.empty()) return;
-        // One local step at a time, the first in order, so that messages it sets free leave before the next begins.
+        // One local step at a time, the first in order, so that messages that waited for it leave before the next.
         std::ranges::pop_heap(ready_, std::greater{});
         const std::uint32_t i = ready_.back();
         ready_.pop_back();

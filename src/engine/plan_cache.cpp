@@ -26,7 +26,7 @@ problem rounded(const algorithm& a, problem p, time_ns quantum) {
         p.arrivals.clear();
         p.round_time = {};
     } else if (!a.has(need::round_time)) {
-        // It does not know how long anything takes, so it can only use who comes before whom.
+        // Without a round time it can only use the order of arrivals.
         p.round_time = {};
         std::vector<time_ns> in_order = p.arrivals;
         std::ranges::sort(in_order);

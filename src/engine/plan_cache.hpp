@@ -12,12 +12,12 @@
 
 namespace rubato {
 
-/// The problem that is really solved: arrivals count from the earliest and are rounded to multiples of `quantum`, or,
-/// for an algorithm that knows no round time, only their order counts; what it does not use is left out. Similar
-/// problems become equal, on all ranks alike.
+/// The problem that the plan is made for: arrivals are counted from the earliest and rounded to multiples of `quantum`;
+/// for an algorithm that uses no round time, only their order is kept. Parameters that the algorithm does not use are
+/// left out. So similar problems become equal, in the same way on all ranks.
 RUBATO_API problem rounded(const algorithm& a, problem p, time_ns quantum);
 
-/// The plans of one rank, those used last. Every plan is made from the rounded problem, so that it does not depend on
+/// The last used plans of one rank. Every plan is made from the rounded problem, so that it does not depend on
 /// which of several similar problems came first. Not for several threads at once.
 class RUBATO_API plan_cache {
 public:
@@ -37,7 +37,7 @@ public:
     };
     struct entry {
         plan steps;
-        std::optional<bool> safe_in_place{};  ///< for who asks, to remember
+        std::optional<bool> safe_in_place{};  ///< set by the caller that computes it
     };
 
     explicit plan_cache(rank me) : plan_cache(me, settings{}) {}

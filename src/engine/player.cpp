@@ -13,10 +13,10 @@
 namespace rubato {
 namespace {
 
-/// What is exchanged: a time, whether it was said beforehand, and the last bits of the invocation's number, by which
-/// everybody sees that all speak of the same one.
+/// What is exchanged: a time, whether it was said beforehand, and the last bits of the invocation's number, which show
+/// whether all ranks mean the same invocation.
 constexpr int number_bits = 8;
-/// Some 200 days from when the communicator was made: what is left has room for no more.
+/// Some 200 days after the communicator was made: the remaining bits hold no more.
 constexpr time_ns latest{(std::int64_t{1} << (62 - number_bits)) - 1};
 
 std::int64_t packed(time_ns t, bool said_before, std::uint64_t number) {
@@ -99,10 +99,10 @@ std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::i
     return {static_cast<std::uint64_t>(head.number), i};
 }
 
-/// What an algorithm does not use, its plan leaves out.
+/// Arrivals are exchanged only for invocations that use or observe them.
 bool uses_arrivals(const intent& what) { return what.use->arrival_aware || what.observed; }
 
-/// Whether what was named or announced is what is called, whatever its length is.
+/// Whether the call is the one that was named or announced, apart from its length.
 bool same_kind(const intent& a, const intent& b) {
     return a.use == b.use && a.what == b.what && a.type == b.type && a.op == b.op;
 }
@@ -144,7 +144,7 @@ bool player::complete_until(std::uint64_t number, bool wait) {
 
 void player::apply(const gathering& g) {
     edge_mode_ = std::ranges::all_of(g.values, said_before);
-    // Only arrivals that were seen teach anything, and those of an invocation that was the player's to run.
+    // Predictors learn only from arrivals that were observed, of invocations that the player ran.
     if (g.estimates || g.of == nullptr) return;
     std::vector<time_ns> arrivals;
     for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
@@ -152,7 +152,7 @@ void player::apply(const gathering& g) {
     g.of->predict->observe(arrivals);
 }
 
-/// Whether all is known by which this invocation is planned.
+/// Whether everything that the plan of this invocation depends on is known.
 bool player::agree(bool wait) {
     if (number_ >= 2) {
         if (!complete_until(number_ - 2, wait)) return false;
@@ -173,18 +173,18 @@ bool player::agree(bool wait) {
     return !plans_by_arrivals() || complete_until(number_, wait);
 }
 
-/// Whether the invocation that is known, if one is, makes use of arrivals that are agreed on. Equal on all ranks.
+/// Whether the next invocation, if known, is planned by exchanged arrivals. Equal on all ranks.
 bool player::plans_by_arrivals() const {
     return next_ && uses_arrivals(*next_) && next_->what.arrivals.empty() &&
            (!next_->use->has(need::round_time) || next_->what.round_time > time_ns{});
 }
 
-/// Small operations are over before anybody could make use of knowing about them. Equal on all ranks.
+/// Small operations end before an announcement could help. Equal on all ranks.
 bool player::worth_messages(const intent& what) const {
     return traits(what.what.what).irregular || what.bytes >= how_.from_bytes;
 }
 
-/// The rank has arrived, and it is agreed how: takes part in the exchange of this invocation, if there is one.
+/// The rank has arrived, and earlier exchanges are complete: takes part in this invocation's exchange, if any.
 void player::contribute() {
     const std::uint64_t calls = record_->calls++;
     const bool due = calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
@@ -219,14 +219,14 @@ bool player::begin(bool wait) {
     begun_ = true;
     execution_.start(plan_->steps, stage_.sizes(), stage_.where(), stage_.messages());
     tell_peers(plan_->steps.steps());
-    // What was announced is old now. Looking takes a while, so mostly where the rank has to wait anyway.
+    // Removes announcements of this call, now old. That takes time, so mostly where the rank must wait anyway.
     if (next_->use->early && (!execution_.done() || number_ % 4 == 0)) listen();
     return true;
 }
 
 bool player::begin_early() {
     if (refused_ || !agree(false)) return false;
-    // What is wrong with it the rank is told when it arrives.
+    // Errors are reported when the rank arrives.
     try {
         plan_ = plans_.get(*next_->use, planned(*next_));
         refused_ = !stage_.prepare_early(*next_, plan_->steps, number_);
@@ -243,7 +243,7 @@ bool player::begin_early() {
     return true;
 }
 
-/// Those who have not arrived may begin, too. Ranks that were to come before this one are there already, or soon.
+/// Lets ranks that have not arrived begin, too. Ranks that are predicted to arrive before this one need no message.
 void player::tell_peers(const schedule& s) {
     if (!next_->use->early || named_ || !worth_messages(*next_)) return;
     std::vector<std::int32_t> peers;
@@ -298,7 +298,7 @@ void player::arrive(const intent& what, const void* call, time_ns now) {
     call_ = call;
     listening_ |= what.use->early;
     record_ = &record_of(what);
-    // What another rank has announced may have another length, which is that call's error, and the stage's to find.
+    // An announcement may have another length than this rank's call; the stage finds that error.
     if (named_ ? !same(*next_, what) : begun_ && !same_kind(*next_, what)) {
         fail();
         throw error(fmt::format("{} is called where {} was {}", what.use->id, next_->use->id, said_by()),
@@ -390,7 +390,7 @@ activity player::poll() {
         if (moved) return activity::moving;
         return listening_ || next_ || !exchanges_.empty() ? activity::listening : activity::nothing;
     } catch (const std::exception& e) {
-        // The rank is told when it comes.
+        // The rank gets the error at its next call.
         fail();
         why_ = e.what();
         return activity::nothing;

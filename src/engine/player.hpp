@@ -9,11 +9,11 @@
 //   invocations up to k - 2 are used for the plan of invocation k, all of them; a rank waits for one that is missing.
 //   Later ones are not used, even if they are there.
 // - Whether invocation k exchanges follows from its intent and from how often the operation was called.
-// - If in the last exchange that counts every rank had said beforehand when it would come (edge), every invocation
-//   exchanges, before it is planned, and is planned by its own exchange: a rank contributes when it says so or, if it
-//   does not, when it arrives.
+// - If in the last exchange in use every rank had said beforehand when it would arrive (edge), every invocation
+//   exchanges before it is planned, and its plan uses its own exchange: a rank contributes when it calls edge() or, if
+//   it does not, when it arrives.
 //
-// That a rank begins before it arrives changes nothing for the others: the messages are the same.
+// A rank that begins before it arrives changes nothing for the others: the messages are the same.
 #pragma once
 
 #include "arrival/operation.hpp"
@@ -51,11 +51,11 @@ class stage {
 public:
     virtual ~stage() = default;
 
-    /// Memory and messages for operation `number` before the rank has arrived. False if that cannot be: too large, or
+    /// Memory and messages for operation `number` before the rank has arrived. False if impossible: it is too large, or
     /// its operator is not known here.
     virtual bool prepare_early(const intent& what, const plan& p, std::uint64_t number) = 0;
-    /// The rank is there; `call` is what it gave to player::arrive. `entry` may keep what was found out about the plan.
-    /// `begun`: after prepare_early, perhaps for another length, if another rank has announced that.
+    /// The rank has arrived; `call` is the argument of player::arrive. `entry` may keep what was computed about the
+    /// plan. `begun`: after prepare_early, perhaps for another length, if another rank announced a different one.
     virtual void prepare(const void* call, plan_cache::entry& entry, std::uint64_t number, bool begun) = 0;
     virtual const layout& sizes() const = 0;
     virtual const memory& where() const = 0;
@@ -67,13 +67,13 @@ public:
 
     /// Gathers a number from every rank; called in the same order by all.
     virtual void exchange(std::int64_t mine) = 0;
-    /// The oldest exchange that was not asked for yet; false if it is not complete. With `wait`, it is.
+    /// The oldest exchange that was not returned yet; false if it is not complete. With `wait`, waits for it.
     virtual bool exchanged(std::vector<std::int64_t>& all, bool wait) = 0;
 
-    /// `told` is what another rank hears, which may already have gone on.
+    /// Sends `told` to another rank, which may already have passed that invocation.
     virtual void tell(rank to, std::vector<std::int64_t> told) = 0;
     virtual bool hear(std::vector<std::int64_t>& told) = 0;
-    /// Of a chunk whose size differs from rank to rank: how large it is on `other`, for telling it.
+    /// For chunks whose sizes differ between ranks: the size on `other`, for the announcement to it.
     virtual std::int64_t bytes_on(rank other) const = 0;
 };
 
@@ -83,30 +83,30 @@ public:
         plan_cache::settings plans{};
         std::string predictor = "average:window=5";
         std::int32_t exchange_every = 8;  ///< invocations of an operation
-        /// Smaller operations, in bytes, are not announced, and nobody exchanges for them unless all say beforehand
-        /// when they will come. V-forms, whose sizes differ, count as large.
+        /// Operations of fewer bytes are not announced, and arrivals are not exchanged for them unless all ranks say
+        /// beforehand when they will arrive. V-forms, whose sizes differ, count as large.
         std::int64_t from_bytes = std::int64_t{4} << 10;
     };
     /// Settings must be equal on all ranks. All times are on a clock that they share.
     player(rank me, std::int32_t ranks, stage& s, settings how);
 
-    /// The next invocation will be this one; it may begin before the rank arrives. A promise: another one is an error,
-    /// and the player cannot be used any more.
+    /// The next invocation will be this one; it may begin before the rank arrives. After a different invocation, which
+    /// is an error, the player cannot be used any more.
     void expect(const intent& what);
     /// The rank will arrive at the next invocation at that time.
     void edge(time_ns arrival);
-    /// The rank is there, since `now`. Throws if the call is refused; the invocation counts even so.
+    /// The rank has arrived at `now`. Throws if the call is refused; the invocation is still counted.
     void arrive(const intent& what, const void* call, time_ns now);
-    /// Does what can be done now, or with `wait` all; true if the rank has no invocation under way.
+    /// Makes progress, with `wait` to the end; true if the rank has no invocation under way.
     bool progress(bool wait);
-    /// The same for a rank that has not arrived: listens, begins, goes on.
+    /// The same for a rank that has not arrived: takes announcements, begins early, makes progress.
     activity poll();
-    /// The rank is at an invocation that is not the player's to run: counts it and gives its number.
+    /// The rank has arrived at an invocation that the player does not run: counts it and returns its number.
     std::uint64_t pass(time_ns now);
     /// Nothing can be done on this communicator any more.
     void fail() noexcept;
-    /// The rank will not come any more: contributes what others may wait for. False if exchanges are still under way;
-    /// with `wait`, they are complete. What was begun and will never end is the stage's to clear away.
+    /// The rank makes no more calls: contributes to exchanges that other ranks may wait for. False if exchanges are
+    /// still under way; with `wait`, completes them. The stage cleans up invocations that began and will never end.
     bool close(bool wait, time_ns now);
 
     std::uint64_t number() const { return number_; }
@@ -114,7 +114,7 @@ public:
     /// How many invocations were begun before the rank arrived.
     std::uint64_t begun_early() const { return begun_early_; }
     const plan_cache& plans() const { return plans_; }
-    /// The arrivals by which the last invocation that has ended was planned; empty if by none.
+    /// The arrivals that the plan of the last ended invocation used; empty if it used none.
     std::span<const time_ns> planned_by() const { return ended_by_; }
 
 private:
@@ -167,7 +167,7 @@ private:
     bool broken_ = false;
     bool closing_ = false;
     std::string why_ = "a collective on it has failed";
-    std::exception_ptr trouble_{};  // met by poll, for the rank that has arrived
+    std::exception_ptr trouble_{};  // an error in poll, thrown when the rank arrives
     bool listening_ = false;
     std::uint64_t begun_early_ = 0;
     std::vector<time_ns> planned_by_{};  // what is under way
@@ -177,7 +177,7 @@ private:
     std::deque<gathering> exchanges_{};        // in the order of their numbers
     bool edge_mode_ = false;                   // every invocation exchanges before it is planned
     bool contributed_ = false;                 // to the exchange of number_
-    std::optional<time_ns> edge_{};            // when the rank says that it will come
+    std::optional<time_ns> edge_{};            // when the rank says that it will arrive
     std::map<std::uint64_t, intent> ahead_{};  // announced, but not next yet
 };
 

@@ -97,7 +97,7 @@ int replace(const fs::path& target, std::string_view text) {
     return why;
 }
 
-/// Those to whom nobody listens any more need not be told.
+/// A reader that has closed its end is not an error.
 int write_stream(const destination& to, std::string_view text) {
     const int file = open_stream(to);
     if (file < 0) return errno;

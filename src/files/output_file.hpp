@@ -1,4 +1,4 @@
-// How every file is written: no other kind of file is replaced by a plain one, and no text is left half-written.
+// How every file is written: only plain files are replaced, and no text is left half-written.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ private:
     std::string name_;
 };
 
-/// A file to which texts are appended while a program runs. Each is there at once, as a whole or not at all.
+/// A file to which texts are appended while a program runs. Each is written at once, as a whole or not at all.
 class appended_file {
 public:
     /// Throws if it cannot be opened.

@@ -1,4 +1,4 @@
-// Text that rank 0 has, for all.
+// Sends a text of rank 0 to all ranks.
 #pragma once
 
 #include "mpi/datatype.hpp"
@@ -7,7 +7,7 @@
 
 namespace rubato::mpi {
 
-/// Collective over `comm`, which must be ours: rank 0's text. By PMPI, as it is none of what a tool wants to see.
+/// Collective over `comm`, which must be ours: rank 0's text. By PMPI, so that other tools do not see it.
 inline std::string broadcast(MPI_Comm comm, std::string text) {
     auto length = static_cast<std::int64_t>(text.size());
     check(PMPI_Bcast(&length, 1, MPI_INT64_T, 0, comm), "MPI_Bcast");

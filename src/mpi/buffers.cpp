@@ -81,7 +81,7 @@ void buffers::bind_early(const layout& sizes, const type_info& unit, const plan&
 }
 
 bool buffers::bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm) {
-    // Before anything is bound: scratch must not move while messages are received there.
+    // Compared before anything is bound: scratch must not move while messages are received into it.
     const layout now = c.sizes();
     const auto differ = [](const chunk_table& a, const chunk_table& b) {
         return a.units != b.units || a.counts != b.counts;
@@ -133,7 +133,7 @@ void buffers::bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm) {
     }
     if (stage_output) {
         memory_.output = output_.reserve(static_cast<std::size_t>(total(layout_.output, out.wide)));
-        // The own chunk of a scatter's root in place is part of what the user sends, and stays as it is.
+        // In place, the own chunk of a scatter's root is part of what the user sends, and stays as it is.
         if (!(c.in_place && c.traits().spreads())) staged_output_ = {out, out_type};
     }
 }

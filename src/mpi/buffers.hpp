@@ -18,9 +18,9 @@ namespace rubato::mpi {
 class workspace {
 public:
     std::byte* reserve(std::size_t bytes);
-    /// Room for n elements; gives the address of the first, aligned as well as any datatype may want it.
+    /// Room for n elements; returns the address of the first, aligned for any datatype.
     std::byte* reserve(const type_info& t, std::int64_t n);
-    /// Forgets the memory without giving it back: somebody may still read it.
+    /// Never frees the memory: MPI may still read it.
     void leak() { (void)memory_.release(); }
 
 private:
@@ -38,11 +38,12 @@ public:
     void bind(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm);
     /// Only scratch, before the call is made.
     void bind_early(const layout& sizes, const type_info& unit, const plan& p);
-    /// The rest, when it is made; scratch keeps what is in it. False, and nothing is bound, if sizes have changed.
+    /// The other buffers, when the call is made; scratch keeps its contents. False, and nothing is bound, if sizes have
+    /// changed.
     bool bind_after(const call_facts& c, const plan& p, bool safe_in_place, MPI_Comm comm);
-    /// Then: memory of those sizes that is nobody's.
+    /// After bind_after has failed: binds memory of the old sizes that is not the program's.
     void bind_nowhere(const call_facts& c);
-    /// Gives the user what was received elsewhere.
+    /// Copies data that was received elsewhere to the user's buffer.
     void finish(MPI_Comm comm);
     void leak();
 

@@ -29,13 +29,13 @@ bool has_data(const call_side& s) {
     return s.used && s.element > 0 && (s.each.counts.empty() ? s.count > 0 : std::ranges::any_of(s.each.counts, some));
 }
 
-/// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses. No memory is at the lowest of them.
+/// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses. The lowest addresses hold no data.
 bool is_nowhere(const call_side& s) {
     constexpr std::ptrdiff_t lowest_address = 4096;
     return s.address == nullptr && has_data(s) && inspect(s.type).true_lower < lowest_address;
 }
 
-/// MPI says that the first rank's output means nothing in an exscan; MPICH looks at it.
+/// By the standard the first rank's output is not significant in an exscan, but MPICH checks it.
 #ifdef MPICH_VERSION
 constexpr bool first_has_output = true;
 #else
@@ -46,8 +46,8 @@ bool lacks_output(const call& c, const call_facts& f) {
     return f.traits().output == holders::all_but_first && first_has_output && !f.out.used && c.recv == nullptr;
 }
 
-/// Only where all ranks find it alike: a rank that left such a call to the native collective alone would wait for the
-/// others, and MPI libraries take it now and then.
+/// Checked only where all ranks get the same answer: a rank that alone left such a call to the native collective would
+/// wait for the others, as MPI libraries accept some of these calls.
 bool is_aliased(const call& c, const call_facts& f) {
     const collective_traits& t = f.traits();
     const bool alike =
@@ -55,7 +55,7 @@ bool is_aliased(const call& c, const call_facts& f) {
     return alike && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
 }
 
-/// What all ranks must find alike is looked at; and of what the root alone describes, what cannot work.
+/// Checks what is wrong on all ranks alike; and, in what the root alone describes, what cannot work.
 void check_buffers(const call& c, const call_facts& f) {
     const collective_traits& t = f.traits();
     bool in_place_elsewhere = !t.rooted && c.recv == MPI_IN_PLACE;
@@ -73,7 +73,7 @@ void check_buffers(const call& c, const call_facts& f) {
                     "pass MPI_IN_PLACE, or another buffer");
 }
 
-/// With one chunk, or with one per rank: of `count` elements each or, of a v-form, each of its own size.
+/// With one chunk, or one per rank: of `count` elements each or, in a v-form, each of its own size.
 call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type, bool wide,
                     const call_facts& of) {
     call_side s;
@@ -168,7 +168,7 @@ call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
     in_place = is_in_place(c, t, me);
     // In place MPI describes the data by one side alone, unless it has one description for both.
     const bool by_output = in_place && !t.spreads() && !t.reduces;
-    // What is wrong in what all ranks describe hides the size from some of them, so it counts for none.
+    // An error in what all ranks describe hides the size from some of them, so then no rank uses the size.
     bool known = true;
     if (!by_output && t.has_input(me, root)) known = attempt([&] { in = input_of(c, *this); }) || is_roots_alone(in);
     if (in_place && t.spreads())

@@ -1,5 +1,5 @@
-// What one rank knows of a call. A call is looked at once, when it is made; everything else reads the facts. Only what
-// MPI calls significant on this rank is ever looked at.
+// What one rank knows of a call. A call is examined once, when it is made; everything else reads the facts. Only
+// arguments that MPI calls significant on this rank are read.
 #pragma once
 
 #include "engine/player.hpp"
@@ -32,7 +32,7 @@ struct call_facts {
     /// `with_buffers`: false before the call is made, when its buffers may not be there yet.
     call_facts(const call& c, int my_rank, int size, bool with_buffers = true);
 
-    /// An `error`, if an argument is wrong. Then only what is left over is known: other ranks may find nothing wrong.
+    /// An `error`, if an argument is wrong. Then the other facts may be incomplete; other ranks may find nothing wrong.
     std::exception_ptr wrong{};
 
     collective what = collective::barrier;
@@ -55,16 +55,16 @@ struct call_facts {
     bool exact() const;
 
     const collective_traits& traits() const { return rubato::traits(what); }
-    /// Whether the root alone describes this side of the call. Where MPI libraries take what is not quite right there,
-    /// so does Rubato: a root that left such a call to the native collective would do so alone.
+    /// Whether the root alone describes this side of the call. There Rubato accepts the same slightly wrong arguments
+    /// as MPI libraries do: a root that left such a call to the native collective would do so alone.
     bool is_roots_alone(const call_side& s) const {
         return !traits().one_count() && (&s == &in ? traits().input : traits().output) == holders::root;
     }
     /// How large its blocks are: elements where data is combined, else bytes, one chunk after the other.
     layout sizes() const;
-    /// Where chunks differ: the bytes of another rank's, if this rank knows.
+    /// Where chunks differ: the bytes of another rank's chunk, if this rank knows them.
     std::int64_t bytes_on(int other) const;
-    /// How far, in chunks, the output lies from the input in place (see safe_in_place).
+    /// In place: the distance from input to output, in chunks (see safe_in_place).
     std::int64_t in_place_shift() const;
 
 private:

@@ -1,4 +1,4 @@
-// What can be made of a row of calls.def: parameters, the same as arguments, and what they mean. A parameter's name is
+// Macros that turn a row of calls.def into parameters, into arguments and into members. A parameter's name is
 // that of a member of mpi::call, or of preload::arguments where MPI has arrays. COUNT and PLACE are the types of counts
 // and displacements.
 #pragma once

@@ -1,6 +1,5 @@
-// What Rubato uses when nobody says. By size alone, as MPI libraries do: what is best for given arrivals on a given
-// network is another question. Below 64 KiB latency counts, above it the links; segments of 16 KiB keep a pipeline
-// full.
+// The default algorithms, by size alone, as in MPI libraries; `choose` finds what is best for given arrivals on a given
+// network. Below 64 KiB latency dominates, above it bandwidth; segments of 16 KiB keep a pipeline full.
 #include "mpi/choice.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// The makers of calls, and the members that look like MPI's functions. Each of these is the caller's place in the
-// record.
+// The makers of calls, and the members that look like MPI's functions. Each member records the place of its caller.
 #include "rubato/mpi.hpp"
 
 namespace rubato::mpi {

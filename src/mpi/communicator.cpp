@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t version = 5;  // of what ranks must agree on: plans, tags, announcements
 
-/// Ranks that have the same know the same algorithms by the same numbers.
+/// Ranks with equal values have the same algorithms under the same numbers.
 std::int64_t protocol() {
     std::uint64_t h = 0xcbf29ce484222325U + version;
     for (const algorithm& a : algorithms())
@@ -51,10 +51,10 @@ public:
           wants_background_(how.background) {
         const std::string refusal = how.background ? wrong_environment() : "";
         const std::int64_t mine = protocol();
-        // The least of each.
+        // The minimum of each over all ranks.
         struct {
             std::int64_t protocol;
-            std::int64_t negative_protocol;  // of the greatest one
+            std::int64_t negative_protocol;  // minus the maximum
             std::int64_t accepted;
         } all{mine, -mine, refusal.empty() ? 1 : 0};
         check(PMPI_Allreduce(MPI_IN_PLACE, &all, numbers_in(all), MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
@@ -75,7 +75,7 @@ public:
     ~state() {
         stop_watching();
         if (!player_ || is_finalized()) return;
-        // Where an error is being thrown, others may never come to end this together.
+        // While an error is thrown, other ranks may never arrive here to end the communicator together.
         if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
             stage_.abandon();
             comm_.abandon();
@@ -155,7 +155,7 @@ public:
     void expect(const named_call& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
-        if (o.what.use->dynamic) return;  // it has no plan to begin, or to keep to
+        if (o.what.use->dynamic) return;  // it has no plan that could begin
         intent what = o.what;
         if (o.open) choose_for(what);
         player_->expect(what);
@@ -227,7 +227,7 @@ public:
     }
 
 private:
-    /// From when the communicator was made, on the clock that ranks share.
+    /// Time since the communicator was made, on the clock that ranks share.
     time_ns now() const { return clock_.now() - epoch_; }
 
     player::settings agree_on(const settings& mine) const {
@@ -256,7 +256,7 @@ private:
             return what;
         });
     }
-    /// `look` finds out what is called and how it is made, or throws.
+    /// `look` examines the call and returns its intent, or throws.
     template <class Look>
     void arrive(Look look) {
         if (under_way_) throw_under_way();
@@ -266,7 +266,7 @@ private:
             what = look();
             if (what.use->early) watch();
         } catch (...) {
-            // Counted even so, that what others send for it is not taken for the next one.
+            // Still counted, so that messages of other ranks for it are not taken for the next call's.
             try {
                 (void)player_->pass(arrival);
             } catch (const error&) {
@@ -283,7 +283,7 @@ private:
             player_->arrive(what, &call_, arrival);
         under_way_ = true;
     }
-    /// Does what can be done, or with `wait` all; true if nothing is under way any more.
+    /// Makes progress, with `wait` to the end; true if nothing is under way any more.
     bool advance(bool wait) {
         if (!under_way_) return true;
         try {
@@ -301,8 +301,8 @@ private:
         return true;
     }
 
-    /// A plan can use arrivals that are agreed on only when the call is made; who calls what is said before. So the
-    /// choice is made by those that planned the last call of this kind: all ranks have ended it, and know the same.
+    /// The arrivals for a call's plan may not be known yet when its algorithm must be named. So the choice uses the
+    /// arrivals that planned the last call of this kind: all ranks have ended that call and have the same arrivals.
     void choose_for(intent& what) {
         if (!chooser_ || traits(what.what.what).irregular) return;
         problem p = what.what;
@@ -318,12 +318,12 @@ private:
         what.observed = true;
     }
 
-    /// Lets the background thread look after this communicator from now on.
+    /// Lets the background thread make progress on this communicator from now on.
     void watch() {
         if (watched_ || !wants_background_) return;
         wants_background_ = may_use_background(rank_ == 0);
         if (!wants_background_) return;
-        // Without it everything works as well, if later; to refuse would leave the others waiting.
+        // Without the thread everything still works, only later; an error would leave the other ranks waiting.
         watched_ = watch_until_finalize([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
             return lock && !improvised_ ? player_->poll() : activity::listening;

@@ -66,8 +66,8 @@ int pack_nothing(MPI_Datatype type, MPI_Comm comm) {
     return MPI_Pack(&nothing, 0, type, &nothing, 1, &position, comm);
 }
 
-/// What MPI does not pack, described so that it does: elements at MPI_BOTTOM, which may be a null pointer, where MPICH
-/// packs nothing, are counted from another address; and elements of a type that is not committed are of one that is.
+/// Elements described so that MPI can pack them. MPI_BOTTOM may be a null pointer, from which MPICH packs nothing: then
+/// offsets are counted from another address. A type that is not committed is replaced by one that is.
 class packable {
 public:
     packable(MPI_Datatype type, const void* elements, MPI_Comm comm) : type_(type), address_(elements) {
@@ -95,7 +95,7 @@ private:
     MPI_Datatype made_ = MPI_DATATYPE_NULL;
 };
 
-/// Most calls use the type of the one before. A predefined one cannot be freed, and then mean something else.
+/// Most calls use the type of the last one. A predefined type is never freed, so its handle never changes its meaning.
 thread_local type_info last;
 
 }  // namespace

@@ -21,22 +21,22 @@ struct type_info {
     bool dense = true;  ///< elements lie in memory as in a message, without gaps, one after the other
 };
 type_info inspect(MPI_Datatype type);
-/// The size of an element alone, which is quicker to find.
+/// Only the size of an element, which is faster to find.
 std::int64_t element_bytes(MPI_Datatype type);
-/// Throws what MPI says of a datatype that was not committed; errors on `comm` must be returned.
+/// Throws MPI's error for a datatype that was not committed; errors on `comm` must be returned.
 void check_committed(MPI_Datatype type, MPI_Comm comm);
 
 /// Bytes that n elements span in memory, and where element 0 is if they begin at the first of these bytes.
 std::size_t footprint(const type_info& t, std::int64_t n);
 std::ptrdiff_t origin(const type_info& t, std::int64_t n);
 
-/// n elements to or from the contiguous bytes of a message; comm only tells MPI who would read them.
+/// n elements to or from the contiguous bytes of a message; MPI needs comm to know who could read them.
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm);
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm);
-/// Other than dense elements are copied by a message of this rank to itself on `comm`, which must be ours.
+/// Elements that are not dense are copied by a message of this rank to itself on `comm`, which must be ours.
 void copy_elements(const type_info& t, const void* from, void* to, std::int64_t n, MPI_Comm comm);
 
-/// As many elements as MPI's int cannot count, as one element of a new type; to be freed.
+/// More elements than MPI's int can count, as one element of a new type, which the caller must free.
 MPI_Datatype large_type(std::int64_t n, const type_info& t);
 
 }  // namespace rubato::mpi

@@ -13,7 +13,7 @@ time_ns now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 }  // namespace
 
 const plan& dynamic_run::places() {
-    static const plan& two = *[] {  // never destroyed: programs may end in destructors of their own
+    static const plan& two = *[] {  // never destroyed: destructors of the program may still use it
         schedule s;
         s.scratch = {0, 0};
         return new plan(s);
@@ -39,7 +39,7 @@ dynamic_run::~dynamic_run() {
         MPI_Request_free(&r);
         under_way = true;
     }
-    // After a failure somebody may still read these.
+    // After a failure MPI may still read these.
     if (under_way) (void)std::make_unique<decltype(told_)>(std::move(told_)).release();  // NOLINT(*Leaks)
 }
 
@@ -52,7 +52,7 @@ bool dynamic_run::progress() {
     int sent = 0;
     check(MPI_Testall(static_cast<int>(telling_.size()), telling_.data(), &sent, MPI_STATUSES_IGNORE), "MPI_Testall");
     if (sent == 0) return false;
-    if (root_ && held_ != where_.output) data_.copy(held_, where_.output, units_);  // nobody else is there
+    if (root_ && held_ != where_.output) data_.copy(held_, where_.output, units_);  // the only rank
     return true;
 }
 
@@ -82,7 +82,7 @@ void dynamic_run::perform(const action& a) {
             sending_ = true;
             break;
         case action::verb::take: {
-            // The first operand comes to where the result will be, later ones beside it.
+            // The first operand is received where the result will be, later ones beside it.
             std::byte* const home = root_ ? where_.output : where_.scratch;
             const bool first = held_ != home;
             arriving_ = first ? home : where_.scratch + units_ * where_.scratch_stride;

@@ -1,5 +1,5 @@
-// A reduction that chooses while it runs, on MPI: its state machine's notes are small messages from anybody, its data
-// goes through the engine's transport.
+// A reduction that chooses while it runs, on MPI: the notes of its state machine are small messages from any rank, its
+// data goes through the engine's transport.
 #pragma once
 
 #include "algorithms/dynamic.hpp"
@@ -15,20 +15,20 @@ namespace rubato::mpi {
 
 class dynamic_run {
 public:
-    /// Begins, as the rank has arrived. The transport must be bound to the operation; messages with `note_tag` and
-    /// number `data_message` are this run's alone. Input and output may be the same memory.
+    /// Begins; the rank has arrived. The transport must be bound to the operation; messages with `note_tag` and
+    /// number `data_message` belong to this run only. Input and output may be the same memory.
     dynamic_run(const algorithm& use, const problem& p, rank me, const layout& sizes, const memory& where,
                 transport& data, MPI_Comm comm, int note_tag);
     ~dynamic_run();
     dynamic_run(const dynamic_run&) = delete;
     dynamic_run& operator=(const dynamic_run&) = delete;
 
-    /// Does what can be done now; true when all is done, with the result in the root's output.
+    /// Makes progress without waiting; true when all is done, with the result in the root's output.
     bool progress();
     bool advance(bool wait) {
         while (!progress()) {
             if (!wait) return false;
-            std::this_thread::yield();  // one that it waits for may need this core
+            std::this_thread::yield();  // the rank that it waits for may need this core
         }
         return true;
     }

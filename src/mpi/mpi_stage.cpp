@@ -11,7 +11,7 @@
 namespace rubato::mpi {
 namespace {
 
-/// Throws if a predefined operator is not for the datatype. Later, where data is combined, MPI would end the program.
+/// Throws if a predefined operator is not for the datatype. Later, when data is combined, MPI would end the program.
 void check_combines(const call_facts& c) {
     if (c.op_number < 0) return;
     std::atomic<bool>* const known = c.type_number >= 0 ? &known_to_combine(c.type_number, c.op_number) : nullptr;
@@ -92,8 +92,8 @@ void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64
         if (named_.number == number)
             throw error("a call with other sizes than were named", "its messages are already under way",
                         "pass the sizes that were named");
-        // Other ranks wait for what this one has begun. It ends without the program's data, as with a message that was
-        // too long.
+        // Other ranks wait for what this one has begun. So it runs to the end without the program's data, as after a
+        // message that was too long.
         buffers_.bind_nowhere(c);
         transport_.note_other_lengths();
     } else if (!begun) {

@@ -11,7 +11,7 @@
 
 namespace rubato::mpi {
 
-/// How a call is made, equal on all ranks but for the size of a chunk that differs.
+/// How a call is made; equal on all ranks, except for the size of chunks that differ.
 intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts);
 
 class mpi_stage final : public stage {
@@ -27,7 +27,7 @@ public:
     void name(layout sizes, std::uint64_t number) { named_ = {std::move(sizes), number}; }
     /// A run of an algorithm that chooses while it runs.
     std::unique_ptr<dynamic_run> improvise(const intent& what, const call_facts& c, std::uint64_t number);
-    /// Notes the steps of later operations.
+    /// Records the steps of later operations.
     void record(const common_clock& clock) {
         if (!recording_) recording_.emplace(transport_, clock);
         recording_->clear();
@@ -37,7 +37,7 @@ public:
     }
     /// See mpi_transport.
     void check_lengths() { transport_.check_lengths(); }
-    /// Collective: receives what was sent here and never will be asked for.
+    /// Collective: receives announcements and messages that were sent here and that nobody will use.
     void drain();
 
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override;
@@ -59,7 +59,7 @@ private:
         std::vector<std::int64_t> data{};
         std::int64_t mine = 0;
     };
-    /// For ever: after a failure MPI may still use what has not completed.
+    /// Keeps them until the process ends: after a failure MPI may still use what has not completed.
     static void keep(std::deque<posted> pending);
 
     MPI_Comm comm_;

@@ -14,7 +14,7 @@ tag_layout::tag_layout(int upper_bound) {
     const unsigned bits = static_cast<unsigned>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
     const unsigned message_bits = std::min(15U, bits / 2);
     messages_ = 1U << message_bits;
-    operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // what is left is beside them
+    operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // the remaining tags belong to no operation
 }
 
 void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
@@ -80,8 +80,8 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     messages_.resize(kept);
 }
 
-/// A message that is too long is received nevertheless, as far as there is room. The operation goes on, so that other
-/// ranks, who know nothing of it, get what they wait for. Any other error is thrown.
+/// A message that is too long is still received, as far as there is room. The operation goes on, so that the other
+/// ranks, which do not know of it, get the messages they wait for. Any other error is thrown.
 void mpi_transport::note_failed(MPI_Request& request, int code) {
     int what = MPI_SUCCESS;
     check(MPI_Error_class(code, &what), "MPI_Error_class");

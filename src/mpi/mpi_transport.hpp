@@ -40,7 +40,7 @@ public:
     void check_lengths();
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon() noexcept;
-    /// The messages that will never be asked for: nothing is received any more, and what was sent has left.
+    /// For calls that will never be made: the first cancels their receives, the second waits until all sends have left.
     void cancel_receives();
     void wait_for_sends();
     /// Messages to each rank, and from all of them.

@@ -6,9 +6,9 @@
 namespace rubato::mpi {
 namespace {
 
-/// Blocks where there is no request.
+/// Blocks if `request` is null.
 void make(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* request) {
-    // By these names calls.def calls them.
+    // calls.def uses these names.
     const void* const send = c.send;
     void* const recv = c.recv;
     const MPI_Datatype send_type = c.send_type;

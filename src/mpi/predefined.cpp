@@ -13,7 +13,7 @@ std::int32_t place(const List& list, Handle h, Handle Row::*member) {
     return found == list.end() ? -1 : static_cast<std::int32_t>(found - list.begin());
 }
 
-// What programs use most comes first, as it is searched for in every call. Handles are no constants in Open MPI.
+// The most used come first, as every call searches here. Handles are not constants in Open MPI.
 
 const auto& types() {
     static const std::array all{

@@ -27,7 +27,7 @@ std::span<const predefined_op> predefined_ops();
 std::int32_t number_of_type(MPI_Datatype type);
 std::int32_t number_of_op(MPI_Op op);
 
-/// Whether this process has seen that the operator is for the datatype; by their numbers.
+/// Whether this process has already found that the operator fits the datatype; by their numbers.
 std::atomic<bool>& known_to_combine(std::int32_t type, std::int32_t op);
 
 }  // namespace rubato::mpi

@@ -1,4 +1,4 @@
-// A communicator of our own beside the user's, and what there is to know of it.
+// A communicator of our own beside the user's, and its properties.
 #pragma once
 
 #include "mpi/datatype.hpp"
@@ -33,7 +33,7 @@ public:
         int finalized = 0;
         if (!abandoned_ && MPI_Finalized(&finalized) == MPI_SUCCESS && finalized == 0) MPI_Comm_free(&comm_);
     }
-    /// Leaves it to MPI_Finalize: others may not come to free it, and something may be under way on it.
+    /// Leaves it to MPI_Finalize: other ranks may never free it, and messages may be under way on it.
     void abandon() { abandoned_ = true; }
     private_communicator(const private_communicator&) = delete;
     private_communicator& operator=(const private_communicator&) = delete;

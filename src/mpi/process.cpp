@@ -19,7 +19,7 @@ background_settings from_environment() {
     return how;
 }
 
-/// Said by set_background; until then the environment's count.
+/// Given by set_background; until then those of the environment are used.
 struct said_settings {
     std::mutex mutex{};
     std::optional<background_settings> said{};

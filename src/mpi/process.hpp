@@ -1,4 +1,4 @@
-// What there is once per process: the background thread, and what MPI allows it.
+// State of the process: the background thread, and what MPI allows it to do.
 #pragma once
 
 #include "engine/background_thread.hpp"
@@ -31,12 +31,12 @@ RUBATO_API background& background_thread();
 /// What is wrong with a variable of the background thread; empty if nothing is, or if nobody reads it.
 std::string wrong_environment();
 
-/// Whether the background thread may call MPI. Where it was asked for and MPI was not started so, warns once per
-/// process if `warns` is set.
+/// Whether the background thread may call MPI. If the user wants the thread and MPI's thread level does not allow it,
+/// warns once per process if `warns` is set.
 bool may_use_background(bool warns);
 
-/// The watcher is called until stop_watch or, at the latest, the beginning of MPI_Finalize. Nothing, and a warning, if
-/// the thread cannot stay on its core.
+/// The watcher is called until stop_watch or, at the latest, the beginning of MPI_Finalize. Returns nothing, and warns,
+/// if the thread cannot be bound to its core.
 using watch_id = std::uint64_t;
 std::optional<watch_id> watch_until_finalize(background::watcher w);
 void stop_watch(watch_id id);

@@ -136,7 +136,7 @@ std::vector<std::size_t> find_ranges(std::span<const line_point> points, const f
         begins.erase(begins.begin() + static_cast<std::ptrdiff_t>(i));
         i = std::max<std::size_t>(i - 1, 1);
     }
-    // Now that all of both ranges is known, the place is surer.
+    // With all points of both ranges known, the place is more certain.
     for (std::size_t i = 1; i < begins.size(); ++i) begins[i] = begins[i - 1] + best_pair(around(i)).second;
     return begins;
 }

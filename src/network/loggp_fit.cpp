@@ -52,8 +52,8 @@ protocol_range range_of(std::span<const size_costs> sizes, std::span<const line_
 
 bool is_segment(const size_costs& s) { return s.bytes >= 4 << 10 && s.bytes <= 64 << 10; }
 
-/// Many networks take short messages faster than the line of longer ones begins: what passes at once after a pause,
-/// such as a limiter's burst, moves the line down. Its slope is what data that flows takes all the same.
+/// On many networks short messages are faster than the line of longer ones predicts: data that passes at once after a
+/// pause, such as a limiter's burst, moves the line down. The slope is still the cost of data that flows.
 fitted_line fit_one_way(const network_fit& fit) {
     std::vector<size_costs> sizes;
     std::ranges::copy_if(fit.sizes, std::back_inserter(sizes), is_segment);
@@ -103,7 +103,7 @@ network_fit fit_network(std::span<const round_trips> measured, const fit_setting
     }
     fit.latency = fit.sizes.front().one_way;
     fit.one_way = fit_one_way(fit);
-    // One line through many is surer than one size.
+    // One line through many sizes is more certain than one size.
     const auto known = std::ranges::find_if(fit.sizes, [](const size_costs& s) { return s.overhead.has_value(); });
     if (fit.ranges.front().overhead)
         fit.o = fit.ranges.front().overhead->first;
@@ -117,7 +117,7 @@ network_fit fit_network(std::span<const round_trips> measured, const fit_setting
 
 loggp loggp_of(const network_fit& fit, double combine, std::optional<std::int64_t> rendezvous) {
     fitted_line gap = fit.ranges[fit.segments].gap;
-    if (gap.slope.value <= 0) gap.slope = fit.ranges.back().gap.slope;  // disturbed; longer messages are so less
+    if (gap.slope.value <= 0) gap.slope = fit.ranges.back().gap.slope;  // disturbed; longer messages are disturbed less
     loggp m{rounded(fit.L.value), rounded(std::min(fit.o.value, fit.latency.value / 2)), rounded(gap.first.value),
             rounded(gap.slope.value), rounded(combine)};
     if (rendezvous) m.rendezvous = *rendezvous;

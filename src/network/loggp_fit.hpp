@@ -25,8 +25,8 @@ struct reading {
     double spread = 0;
 };
 
-/// What repetitions say: their 10 % quantile. Whatever disturbs makes them longer, and a freak of the clock is not
-/// believed.
+/// The value of repetitions: their 10 % quantile. Disturbances make them longer, and the shortest may be an error of
+/// the clock.
 RUBATO_API reading low_quantile(std::vector<double> repetitions);
 
 /// One message size.
@@ -53,9 +53,9 @@ struct protocol_range {
 };
 
 struct fit_settings {
-    int look_ahead = 3;          ///< x: so many sizes must deviate before a change is believed
+    int look_ahead = 3;          ///< x: so many sizes must deviate to count as a change
     double factor = 2;           ///< pfact: by how much the mean square must rise
-    double least_change = 0.03;  ///< deviations below this, relative, are no change
+    double least_change = 0.03;  ///< smaller relative deviations are not a change
 };
 
 struct network_fit {
@@ -71,7 +71,7 @@ struct network_fit {
 /// Of at least 3 sizes, ascending, each with repetitions; throws otherwise.
 RUBATO_API network_fit fit_network(std::span<const round_trips> measured, const fit_settings& settings = {});
 
-/// The models that say it best, to four digits: g and G of `segments`, L and o of the smallest message. o is at most
+/// The models that fit best, to four digits: g and G of `segments`, L and o of the smallest message. o is at most
 /// half of the latency, so that L + 2o is the latency. Negative values become 0.
 RUBATO_API loggp loggp_of(const network_fit& fit, double combine, std::optional<std::int64_t> rendezvous);
 RUBATO_API hockney hockney_of(const network_fit& fit, double combine);

@@ -1,4 +1,4 @@
-// What every observed call pays: finding its row, three sums, and for some a time.
+// The work for every observed call: finding its row, three sums and, for some calls, storing the times.
 #include "observe/part_layout.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ template <class T>
 void store(T& to, T value) {
     std::atomic_ref(to).store(value, std::memory_order_relaxed);
 }
-/// All that was stored before is seen by whoever sees this.
+/// A reader that sees this value also sees everything stored before it.
 template <class T>
 void store_last(T& to, T value) {
     std::atomic_ref(to).store(value, std::memory_order_release);
@@ -25,7 +25,7 @@ constexpr std::size_t begin_of(std::size_t block) { return block == 0 ? 0 : firs
 constexpr std::size_t size_of(std::size_t block) { return block == 0 ? first_block : begin_of(block); }
 static_assert(begin_of(6) + size_of(6) == most_events);
 
-/// Adds an element and notes its place: both, or neither if there is no memory.
+/// Adds an element and its place in the index: both, or neither if there is no memory.
 template <class Element, class Index, class Key>
 std::uint32_t add_indexed(std::vector<Element>& list, const Element& one, Index& index, const Key& k) {
     const auto place = static_cast<std::uint32_t>(list.size());
@@ -94,8 +94,8 @@ void add(sums& row, std::int64_t bytes, time_ns time) noexcept {
     std::atomic_ref(row.calls).fetch_add(1, std::memory_order_release);
 }
 
-/// Slots are filled one after the other. When all are, half of the invocations are given up: their slots are for the
-/// next ones, of which only half are kept. That depends on numbers of invocations alone, so all ranks keep the same.
+/// Slots are filled one after the other. When all are full, half of the invocations are dropped. Their slots take the
+/// next ones, of which only half are kept. Only the numbers of invocations decide, so all ranks keep the same ones.
 void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s) {
     operation& of = operations_[rows_[row].operation];
     event* chosen = nullptr;

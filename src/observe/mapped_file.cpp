@@ -18,10 +18,10 @@
 namespace rubato::observe {
 namespace {
 
-/// Addresses, not memory. Also what one process may write: a program that makes communicators without end must not fill
-/// the disk.
+/// Reserves addresses, not memory. Also the most that one process may write: a program that keeps making communicators
+/// must not fill the disk.
 constexpr std::size_t most_bytes = std::size_t{256} << 20;
-/// Of every machine's pages a multiple.
+/// A multiple of the page size of every machine.
 constexpr std::size_t least_step = std::size_t{64} << 10;
 constexpr std::size_t longest_step = std::size_t{4} << 20;
 
@@ -34,11 +34,11 @@ mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
         throw error(fmt::format("cannot write '{}'", path_.string()), std::strerror(why),
                     "name a file in a place with room that can be written to");
     };
-    // Rank 0 has found the folder of the output on its host; other hosts may lack it.
+    // Rank 0 has checked the folder of the output on its host; other hosts may lack it.
     std::error_code failed;
     std::filesystem::create_directories(path_.parent_path(), failed);
     if (failed) fail(failed.value());
-    unlink(path_.c_str());  // another program that runs may have it mapped
+    unlink(path_.c_str());  // another running program may have it mapped
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file_ < 0) fail(errno);
     void* room = mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -6,10 +6,10 @@
 
 namespace rubato::observe {
 
-/// Its bytes have room on the disk before anybody writes them, as a store without would end the program.
+/// Its bytes are allocated on the disk before they are written: a store without disk space would end the program.
 class mapped_file {
 public:
-    /// An empty file, in a folder that is made if need be. Throws if that cannot be.
+    /// Makes an empty file, and its folder if there is none. Throws if it cannot.
     explicit mapped_file(std::filesystem::path path);
     ~mapped_file();
     mapped_file(const mapped_file&) = delete;
@@ -17,7 +17,7 @@ public:
 
     std::byte* data() const { return begin_; }
     std::size_t size() const { return size_; }
-    /// False if there is no room, now and ever after; the first time, that is said on standard error.
+    /// False if there is no room, and from then on; the first time, warns on standard error.
     bool grow_to(std::size_t bytes);
 
 private:

@@ -1,6 +1,6 @@
 // What all processes of a program saw, put together: a row per communicator, operation and place of the call.
 //
-// As a file, it is one JSON object per line, of which "kind" tells what it is: first an observation, then
+// As a file, it is one JSON object per line, whose "kind" says what it is: first an observation, then
 // communicators, sites, rows, decisions. The first tells how many lines there are. Times are whole nanoseconds.
 #pragma once
 
@@ -12,20 +12,20 @@
 
 namespace rubato::observe {
 
-/// A rank of the communicator, and in which share of the invocations it was the one.
+/// A rank of the communicator, and the share of the invocations in which it was, say, the last.
 struct who_often {
     std::int32_t rank = -1;
     double share = 0;
 };
 
-/// How well arrivals could have been foretold, by the best predictor of those that there are.
+/// How well the best of our predictors could have predicted the arrivals.
 struct predictability {
     std::string predictor{};  ///< empty: nothing could be tried
     time_ns error{};          ///< mean, of a rank's arrival
-    time_ns deviation{};      ///< the same of who takes all to come together, at their median
+    time_ns deviation{};      ///< the error of predicting that all arrive together, at their median
     double last_right = 0;    ///< share of the invocations whose last rank was the predicted one
 
-    /// How much of what ranks differ by was foretold: 1 is all, 0 nothing.
+    /// The share of the differences between ranks that was predicted: 1 is all, 0 nothing.
     double share() const;
 };
 
@@ -36,13 +36,13 @@ struct invocation {
     std::vector<time_ns> exits{};
 };
 
-/// What invocations that all ranks kept say. Medians where nothing else is said.
+/// Computed from invocations that all ranks kept. Medians unless something else is said.
 struct arrivals_seen {
     std::size_t invocations = 0;
     time_ns run_time{};   ///< first arrival to last exit
     time_ns tail{};       ///< last arrival to last exit
     time_ns imbalance{};  ///< first to last arrival, mean
-    double waiting = 0;   ///< share of the time in the call until the last rank had come
+    double waiting = 0;   ///< share of the time in the call before the last rank arrived
     who_often first{};
     who_often last{};
     predictability predictable{};
@@ -66,7 +66,7 @@ struct row {
 
 struct communicator {
     std::vector<std::int32_t> members{};  ///< ranks in the world
-    std::uint32_t count = 1;              ///< so many had the same members
+    std::uint32_t count = 1;              ///< communicators with these members
 };
 
 struct observation {
@@ -75,17 +75,17 @@ struct observation {
     std::int32_t ranks = 0;
     std::vector<std::string> hosts{};  ///< of each rank; empty where nothing is known
     std::string mode{};                ///< of the drop-in
-    bool ended = true;                 ///< false: made of the parts that a program left which did not end well
+    bool ended = true;                 ///< false: made from the parts of a program that was ended
     std::int32_t parts = 0;            ///< ranks of which something is known
     std::string model{};               ///< of the network, if the program noted one
-    std::uint64_t lost = 0;            ///< calls that are in no row, as there was no room
+    std::uint64_t lost = 0;            ///< calls that are in no row, for lack of room
     std::vector<communicator> communicators{};
     std::vector<site> sites{};
-    std::vector<row> rows{};  ///< that with most time first
+    std::vector<row> rows{};  ///< most time first
     std::vector<decision> decisions{};
 };
 
-/// Parts of one program; those of other ranks than the first's program has are left out.
+/// Parts of one program; parts with ranks that the first part's program does not have are left out.
 observation summarise(std::span<const part> parts);
 
 /// Throws if it cannot be written; then the file is as it was.

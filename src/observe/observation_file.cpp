@@ -34,7 +34,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(arrivals_seen, invocations, run_time, tail, i
                                    predictable, pattern, examples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
-// Of what it holds, its first line.
+// The members that are in the first line.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, parts, model,
                                                 lost)
 

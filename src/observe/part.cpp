@@ -8,7 +8,7 @@
 namespace rubato::observe {
 namespace {
 
-/// Beyond these a number was not written by a recorder. They also keep all that is computed from them within 64 bits.
+/// A recorder writes no larger numbers. The limits also keep all that is computed from them within 64 bits.
 constexpr std::int32_t most_ranks = 1 << 22;
 constexpr std::int64_t most_time = std::int64_t{1} << 55;
 constexpr std::uint64_t most_calls = std::uint64_t{1} << 44;

@@ -41,7 +41,7 @@ struct part_channel {
     std::uint64_t calls = 0;
     std::uint64_t lost = 0;
     std::vector<part_row> rows{};
-    /// In the order of invocations, on the process's own clock. Of operations that were called often, a part of their
+    /// In the order of invocations, on the process's own clock. For operations that were called often, only some
     /// invocations, chosen by their numbers.
     std::vector<part_event> events{};
 };
@@ -61,8 +61,7 @@ struct part {
     time_ns to_common(time_ns own) const;
 };
 
-/// What can be read of it: a process may have been ended at any time, and disks fail. Nothing if there is no part in
-/// it.
+/// Reads what is valid: a process may have been ended at any time, and disks fail. Nothing if this is not a part.
 std::optional<part> decode(std::span<const std::byte> bytes);
 
 }  // namespace rubato::observe

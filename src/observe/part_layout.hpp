@@ -1,6 +1,6 @@
 // How a part file lies in memory and on disk, in the machine's own byte order: a head, then records, each with a kind
-// and a size. Records are whole once the head's `used` covers them. What changes afterwards, counts and times, says by
-// its last store that it is whole: `calls` of sums, `tag` of events.
+// and a size. Records are complete once the head's `used` covers them. Counts and times change afterwards; their last
+// store marks them as complete: `calls` of sums, `tag` of events.
 #pragma once
 
 #include "observe/recorder.hpp"
@@ -91,7 +91,7 @@ struct event {
     std::int64_t exit;
 };
 
-/// Of an operation. Its first block is granted always, the others as long as the channel has room.
+/// Of an operation. It always gets its first block, the others as long as the channel has room.
 inline constexpr std::size_t most_events = 1024;
 inline constexpr std::size_t first_block = 16;
 inline constexpr std::size_t events_to_share = 8192;
@@ -103,8 +103,8 @@ constexpr std::uint64_t tag_of(std::uint64_t invocation, std::size_t row) { retu
 constexpr std::uint64_t invocation_of(std::uint64_t tag) { return (tag >> row_bits) - 1; }
 constexpr std::size_t row_of(std::uint64_t tag) { return tag & (most_rows - 1); }
 
-/// Whether an invocation is kept by those who skip as much. All ranks decide alike. By its number alone, every second
-/// one would be always the same of two calls that take turns, so the number is mixed first.
+/// Whether an invocation is kept, with this much skipped. All ranks decide the same. The number is mixed first:
+/// otherwise, where two calls alternate, every second number would always be the same call.
 constexpr bool kept(std::uint64_t invocation, std::uint64_t skipped) {
     std::uint64_t x = invocation;
     x = (x ^ x >> 33) * 0xff51afd7ed558ccdULL;

@@ -10,7 +10,7 @@
 namespace rubato::observe {
 namespace {
 
-/// Predicting more times than these would be felt at the end of a program.
+/// Predicting more times would noticeably delay the end of a program.
 constexpr std::size_t most_predicted = std::size_t{1} << 16;
 /// Enough for a picture.
 constexpr std::size_t most_examples = 64;
@@ -47,7 +47,7 @@ predictability try_predictor(std::string_view text, std::span<const invocation> 
     return {std::string(text), mean(error), mean(deviation), static_cast<double>(right) / tried};
 }
 
-/// What ranks tell each other, all have two invocations later: the next that was kept, if others were not.
+/// Exchanged arrivals are used two invocations later; where invocations were dropped, for the next one that was kept.
 predictability best_predictor(std::span<const invocation> met, bool thinned) {
     const std::size_t ahead = thinned ? 1 : 2;
     const std::size_t most = std::max<std::size_t>(2 * ahead, most_predicted / met.front().arrivals.size());
@@ -55,7 +55,7 @@ predictability best_predictor(std::span<const invocation> met, bool thinned) {
     predictability best;
     if (met.size() <= ahead) return best;
     for (const std::string_view text : predictors_to_try()) {
-        if (text == "balanced") continue;  // foretells nothing; `deviation` is what it is worth
+        if (text == "balanced") continue;  // predicts nothing; its error is `deviation`
         const predictability tried = try_predictor(text, met, ahead);
         if (best.predictor.empty() || tried.error < best.error) best = tried;
     }
@@ -64,7 +64,7 @@ predictability best_predictor(std::span<const invocation> met, bool thinned) {
 
 who_often most_often(const std::vector<std::size_t>& times, std::size_t invocations) {
     const auto most = std::ranges::max_element(times);
-    if (*most == 0) return {};  // all always came together
+    if (*most == 0) return {};  // all ranks always arrived together
     return {static_cast<std::int32_t>(most - times.begin()),
             static_cast<double>(*most) / static_cast<double>(invocations)};
 }

@@ -7,7 +7,7 @@ namespace rubato::observe {
 
 time_ns median_time(std::span<const double> ns);
 
-/// All but `waiting`. At least one invocation of so many calls, each from its first arrival on.
+/// Everything except `waiting`. Needs at least one invocation, with times from its first arrival on, of `calls` calls.
 arrivals_seen describe(std::vector<invocation> met, std::uint64_t calls);
 
 }  // namespace rubato::observe

@@ -19,7 +19,7 @@ std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t ra
     return std::filesystem::absolute(file.string() + ".parts") / fmt::format("{}", rank);
 }
 
-/// A module's file, whatever the working folder is later. The program itself may be known by how it was called only.
+/// A module's absolute path, as the working folder may change. The program itself may have only the name it was run by.
 std::string module_path(const Dl_info& found, const link_map& module) {
     std::error_code none;
     const bool program = module.l_name == nullptr || *module.l_name == 0;
@@ -181,9 +181,9 @@ std::span<const std::byte> recorder::bytes() const {
 }
 
 void recorder::remove() {
-    std::error_code none;  // that it lies there does no harm
+    std::error_code none;  // a file that stays there does no harm
     std::filesystem::remove(path_, none);
-    std::filesystem::remove(path_.parent_path(), none);  // by the last one
+    std::filesystem::remove(path_.parent_path(), none);  // succeeds on the last rank
 }
 
 }  // namespace rubato::observe

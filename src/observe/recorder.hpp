@@ -1,5 +1,5 @@
 // What one process sees of its program's collectives, written into a file as it happens: FILE.parts/RANK. The file is
-// mapped, so what was seen outlives the process, however that ends. part.hpp reads it.
+// mapped, so the records outlive the process, however it ends. part.hpp reads it.
 #pragma once
 
 #include "rubato/problem.hpp"
@@ -35,21 +35,21 @@ struct seen {
     collective what = collective::barrier;
     form how = form::blocking;
     std::int32_t root = 0;  ///< rank in the communicator; 0 where there is none
-    /// Of the vector, or of one rank's chunk where a buffer has one per rank; of v-forms, this rank's own in all.
+    /// Of the vector, or of one rank's chunk where a buffer has one per rank; for v-forms, of all this rank's chunks.
     std::int64_t bytes = 0;
     const void* site = nullptr;  ///< return address, or null
     time_ns arrival{};
     time_ns exit{};
 };
 
-// Parts of the mapped file (layout.hpp).
+// Parts of the mapped file (part_layout.hpp).
 struct sums;
 struct event;
 struct channel_part;
 class mapped_file;
 
 /// Keeps exact sums, and the times of some invocations. open, common_time and note may be called by several threads.
-/// Where the disk is full, one line on standard error says so, and no more is kept than has room.
+/// Where the disk is full, one line on standard error says so, and only what has room is kept.
 class recorder {
 public:
     /// Throws if the file cannot be written.
@@ -59,21 +59,21 @@ public:
     recorder& operator=(const recorder&) = delete;
 
     class channel;
-    /// A communicator: the ranks in the world of its members, by rank in it. The same members again are another one, or
-    /// go on where one was closed; all its members open and close those in the same order. Valid as long as the
-    /// recorder.
+    /// A communicator, by the world ranks of its members in their order. Opening the same members again makes another
+    /// channel or, after a close, continues the closed one; all members open and close these in the same order. Valid
+    /// as long as the recorder.
     channel& open(std::span<const std::int32_t> members);
     /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
     void common_time(time_ns own, time_ns common);
     /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate; or {"mode": "..."}.
     void note(std::string_view json_line);
-    /// All of it, for rank 0. Nobody may record meanwhile.
+    /// All bytes of the file, for rank 0. No thread may record meanwhile.
     std::span<const std::byte> bytes() const;
-    /// The file is not needed any more: one holds everything.
+    /// Removes the file: the combined file holds everything.
     void remove();
 
 private:
-    /// Zeroed room for a record of this kind, which is not to be seen before `publish`; null if there is none. Locked.
+    /// Zeroed room for a record of this kind, which readers do not see before `publish`; null if there is none. Locked.
     std::byte* allocate(std::uint32_t kind, std::size_t bytes);
     void publish();
     std::uint32_t site_number(const void* address);
@@ -97,8 +97,8 @@ void add(sums& row, std::int64_t bytes, time_ns time) noexcept;
 class recorder::channel {
 public:
     void record(const seen& s) noexcept;
-    /// The row that such calls belong to, for those that are only added up; as long as the recorder, or null if there
-    /// is no room.
+    /// The row of such calls, for calls that are only added up; valid as long as the recorder; null if there is no
+    /// room.
     sums* row_of(const seen& s) noexcept;
     /// The communicator is freed.
     void close() noexcept;
@@ -125,8 +125,8 @@ private:
         std::uint32_t operation;
     };
     static constexpr std::size_t block_count = 7;
-    /// Calls that all ranks know to be alike: the same but for the site, and the size of a v-form. Of each some times
-    /// are kept, so that what is called often leaves room for what is not.
+    /// Calls that are equal on all ranks, apart from the site and the size of a v-form. Of each operation some times
+    /// are kept, so that frequent operations leave room for rare ones.
     struct operation {
         std::array<event*, block_count> blocks{};
         std::size_t slots = 0;

@@ -94,7 +94,7 @@ private:
             take_decision(note);
     }
 
-    /// What all ranks say is said once.
+    /// All ranks record the same decisions; each is kept once.
     void take_decision(const nlohmann::json& note) {
         try {
             const auto d = note.get<decision>();
@@ -190,7 +190,7 @@ private:
         if (most - least > longest_spread) return;
         for (time_ns& t : met.arrivals) t -= least;
         for (time_ns& t : met.exits) t -= least;
-        // From several places in the program: each of them met all ranks.
+        // Ranks may have called from several places: the invocation counts for each of them.
         std::vector<std::size_t> places = in;
         std::ranges::sort(places);
         places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -227,8 +227,8 @@ private:
     struct collected {
         std::map<std::int32_t, std::pair<std::uint64_t, std::int64_t>> by_rank{};  ///< calls and bytes
         std::vector<invocation> met{};
-        std::vector<double> stays{};  ///< of those who called from there, whether all ranks kept the invocation or not
-        double stayed = 0;            ///< of those that all kept
+        std::vector<double> stays{};  ///< times in the call, also of invocations that not all ranks kept
+        double stayed = 0;            ///< their sum over invocations that all ranks kept
         double waited = 0;
     };
 

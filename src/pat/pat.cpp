@@ -18,7 +18,7 @@
 namespace rubato::mpi {
 namespace {
 
-/// What PAT calls have said so far.
+/// What the program has told by PAT calls so far.
 struct program_state {
     /// Rubato on one of the program's communicators.
     struct known {
@@ -66,7 +66,8 @@ int report(const char* name, const std::exception& e, int code) noexcept {
     return code;
 }
 
-/// As a call of MPI would. An error code would not do: a program that does not look at it would go on without its data.
+/// Ends the program, as a call of MPI would. An error code is not enough: a program that ignores it would go on without
+/// its data.
 void end_outside_of_mpi(const char* name) noexcept {
     int initialized = 0;
     if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && !is_finalized()) return;
@@ -106,7 +107,7 @@ int user_frees(MPI_Comm comm, int, void*, void*) noexcept {
     return MPI_SUCCESS;
 }
 
-/// Without PAT_Init, too: nothing in it concerns other ranks.
+/// Works without PAT_Init, too: nothing in it concerns other ranks.
 program_state& program_in_use() {
     program_state& p = program();
     if (p.keyval == MPI_KEYVAL_INVALID)
@@ -114,11 +115,11 @@ program_state& program_in_use() {
     return p;
 }
 
-/// Throws unless it is an intra-communicator. One that was freed makes MPI call the world's error handler, which may
-/// end the program, so it is set aside meanwhile.
+/// Throws unless it is an intra-communicator. For a freed one MPI calls the world's error handler, which may
+/// end the program, so that handler is replaced meanwhile.
 void check_communicator(MPI_Comm comm) {
     const misuse none(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
-    // Open MPI takes what was freed for valid, and crashes; but the way by its Fortran number leads nowhere.
+    // Open MPI accepts a freed communicator, and crashes; but its Fortran number does not lead back to it.
     if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
     int inter = 0;
     int code = MPI_SUCCESS;
@@ -169,7 +170,7 @@ int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr
         try {
             ours.run(how, c);
         } catch (const error&) {
-            // Tried even so, that the call counts on this rank as on others.
+            // The call was still tried, so that it is counted on this rank as on others.
             if (c.root >= 0 && c.root < ours.size()) throw;
             throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
                          fmt::format("the communicator has ranks 0 to {}", ours.size() - 1), "pass one of them");
@@ -238,7 +239,7 @@ int PAT_Edge(double fraction) {
         if (p.last_used != nullptr)
             p.last_used->edge(fraction);
         else if (world != p.communicators.end())
-            world->ours.edge(fraction);  // else there is nobody to tell yet
+            world->ours.edge(fraction);  // else there is no communicator to tell yet
     });
 }
 

@@ -1,6 +1,6 @@
 // The collectives of rubato/pat.h for Fortran, which has its own handles: an MPI_Fint where C has a pointer or an int
 // of another meaning. Buffers are C addresses, so that a program of Fortran 2003 can call these through iso_c_binding.
-// The interfaces are in examples/pat_fortran/pat.f90; what takes no handle, Fortran calls in rubato/pat.h itself.
+// The interfaces are in rubato/pat.f90; functions without handles are those of rubato/pat.h itself.
 #include "rubato/core.hpp"
 #include "rubato/pat.h"
 

@@ -1,5 +1,5 @@
-// The arguments of a collective as the program gave them, and what they come to. What MPI does not call significant on
-// a rank is not looked at.
+// The arguments of a collective as the program gave them, and the bytes that follow from them. Arguments that MPI calls
+// not significant on a rank are ignored.
 #pragma once
 
 #include "preload/communicator_state.hpp"
@@ -37,8 +37,8 @@ std::int64_t sum(const Count* counts, int n) {
     return std::accumulate(counts, counts + n, std::int64_t{0});
 }
 
-/// The side whose count and type tell the size on this rank: neither if it takes no part, as some do between two
-/// groups.
+/// The side whose count and type give the size on this rank; none if the rank takes no part, as some do not on an
+/// inter-communicator.
 enum class side : std::uint8_t { none, send, recv };
 
 template <collective What, class Arguments>
@@ -47,13 +47,13 @@ side telling_side(const Arguments& a, const communicator_state& where) {
     if (!t.moves_data() || (t.rooted && where.inter && a.root == MPI_PROC_NULL)) return side::none;
     if (t.one_count()) return side::recv;
     if (!t.rooted) return t.irregular && a.send != MPI_IN_PLACE ? side::send : side::recv;
-    // Its own chunk's, unless the rank is a root that has none.
+    // The size of the rank's own chunk, unless the rank is a root that has none.
     const bool is_root = where.inter ? a.root == MPI_ROOT : a.root == where.rank;
     const bool has_none = is_root && (where.inter || (t.spreads() ? a.recv : a.send) == MPI_IN_PLACE);
     return t.spreads() != has_none ? side::recv : side::send;
 }
 
-/// Bytes as the recorder wants them: of the vector, or of one rank's chunk; of v-forms, this rank's own in all. The
+/// Bytes for the recorder: of the vector, or of one rank's chunk; for v-forms, the sum over this rank's own chunks. The
 /// arguments must be valid.
 template <collective What, class Arguments>
 std::int64_t local_bytes(const Arguments& a, const communicator_state& where) {

@@ -97,21 +97,21 @@ private:
         return s;
     }
 
-    /// As it was given, or measured on a communicator of our own.
+    /// The given model, or one measured on a communicator of our own.
     model network() const {
         return network_ ? *network_ : network_of(mpi::private_communicator(user_).get(), ours_.hosts());
     }
 
-    /// Whether the operator allows it; equal on all ranks, as it is.
+    /// Whether the operator allows a plan; equal on all ranks, as the operator is.
     bool may_replace(const mpi::call_facts& c) const {
         if (!c.traits().reduces) return true;
         if (how_.reproducible) return c.exact();
         return c.commutative || !how_.force.empty();
     }
 
-    /// False if the algorithm is not for this problem, which all ranks find alike, or if the arguments are wrong, which
-    /// the native call says as ever; other ranks may find theirs right, and make the call. What fails later fails here
-    /// alone.
+    /// False if the algorithm cannot solve this problem, which is so on all ranks, or if this rank's arguments are
+    /// wrong: then the native call reports them as usual, while ranks with right arguments make the call. Later
+    /// failures concern this rank alone.
     bool run_plan(const directive& what, const mpi::call_facts& c) {
         mpi::selection s(*what.use);
         s.segments = what.segments;

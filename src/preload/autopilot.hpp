@@ -1,5 +1,5 @@
-// Rubato on one communicator of a program that does not know of it: which calls to make by a plan of Rubato's and which
-// by the MPI library's own collective. A guide decides (direct/director.hpp); this binds it to MPI.
+// Rubato on one communicator of a program that does not know of it. A guide (direct/director.hpp) decides which calls
+// run a plan of Rubato and which the MPI library's own collective; this binds the guide to MPI.
 #pragma once
 
 #include "direct/director.hpp"
@@ -23,13 +23,13 @@ public:
 
     /// Equal on all ranks.
     struct settings {
-        std::string force{};        ///< this algorithm wherever it can solve the problem; empty: mode auto
+        std::string force{};        ///< use this algorithm wherever it can solve the problem; empty: mode auto
         double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
         std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
-        std::vector<collective> leave{};  ///< these, too
-        effort* process = nullptr;        ///< this rank's own; null: there is no other autopilot
+        std::vector<collective> leave{};  ///< collectives that are also left to the native call
+        effort* process = nullptr;        ///< shared by this process's autopilots; null: there is no other
     };
     using explainer = guide::explainer;
 
@@ -43,8 +43,8 @@ public:
     /// could not, nor v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
     static bool concerns(const settings& how, const mpi::call_facts& c);
 
-    /// Makes the call, by Rubato or by `native`, which makes it by the MPI library; an MPI error code, native's where
-    /// it was native. Throws nothing: where a native call would end the program, so does this.
+    /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
+    /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
 
 private:
@@ -52,7 +52,7 @@ private:
     std::unique_ptr<state> state_;
 };
 
-/// Ends the program: something failed on this rank alone, others wait for it, and nobody can tell them.
+/// Ends the program: something failed on this rank alone, and the ranks that wait for it cannot be told.
 [[noreturn]] void give_up(MPI_Comm comm, const std::exception& e);
 
 }  // namespace rubato::preload

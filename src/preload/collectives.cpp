@@ -1,11 +1,11 @@
-// The entries of C: MPI_X and PMPI_X of every collective, of the three forms. The Fortran libraries come here, too:
-// Open MPI's by PMPI_X, MPICH's by MPI_X.
+// The entries for C: MPI_X and PMPI_X of every collective, in its three forms. The Fortran libraries call them, too:
+// Open MPI's calls PMPI_X, MPICH's MPI_X.
 #include "mpi/calls.hpp"
 #include "preload/entry.hpp"
 
 #define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
 
-/// `parameters` and `values` are in parentheses; the rest is what they mean.
+/// `parameters` and `values` are in parentheses; the other arguments say what they mean.
 #define ENTRY(function, what, how, parameters, values, ...)                                         \
     extern "C" RUBATO_API int function parameters {                                                 \
         static const auto next = next_function(function, #function);                                \
@@ -17,7 +17,7 @@
 #define NONBLOCKING(function, what, ...)                                                 \
     ENTRY(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
           (ARGUMENTS(__VA_ARGS__), request), MEMBERS(__VA_ARGS__))
-// By way of this, INIT(...) is a name before it becomes a text.
+// This extra step expands INIT(...) to a name before it is made a string.
 #define PERSISTENT(...) MAKER(__VA_ARGS__)
 #define MAKER(function, what, ...)                                                                        \
     extern "C" RUBATO_API int function(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request) {    \
@@ -29,7 +29,7 @@
 #ifdef MPICH_VERSION
 #define INIT(prefix, name) prefix##_##name##_init
 #else
-// Declared in no header that is always there.
+// No header declares these functions in every version.
 #define INIT(prefix, name) prefix##X_##name##_init
 #define COUNT int
 #define PLACE int

@@ -1,4 +1,4 @@
-// What is kept of each of the program's communicators, in an attribute of it.
+// The state of each of the program's communicators, in an attribute of it.
 #pragma once
 
 #include "observe/recorder.hpp"
@@ -35,13 +35,13 @@ struct communicator_state {
     int rank = 0;
     int size = 1;
     int peers = 1;                                  ///< ranks of the other group, or of the only one
-    bool inter = false;                             ///< between two groups: recorded, and left alone
+    bool inter = false;                             ///< an inter-communicator: recorded, and always native
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
-    std::uint64_t wait = 0;                         ///< calls until there may be one; equal on all its ranks
-    std::uint64_t waited = 0;                       ///< the last time that it had to
-    std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
-    wide_chunks sends{}, recvs{};                   ///< of the call that is made now
+    std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
+    std::uint64_t waited = 0;                       ///< the value of `wait` after the last refusal
+    std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
+    wide_chunks sends{}, recvs{};                   ///< of the current call
 };
 
 }  // namespace rubato::preload

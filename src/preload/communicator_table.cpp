@@ -99,7 +99,7 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
         last = {comm, state, before};
         return state;
     } catch (const mpi::mpi_error&) {
-        return nullptr;  // no communicator: the native call says it
+        return nullptr;  // not a valid communicator: the native call reports it
     } catch (const std::exception&) {
         notes_.record_nothing_new();
         return nullptr;
@@ -144,7 +144,7 @@ bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noe
         pilots_.count(own_time() - begin);
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
-    } catch (const error& e) {  // which all ranks find alike
+    } catch (const error& e) {  // thrown on all ranks
         state.wait = std::numeric_limits<std::uint64_t>::max();
         notes_.warn(e.what());
     } catch (const std::exception& e) {

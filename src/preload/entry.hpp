@@ -66,8 +66,8 @@ observe::seen seen_of(const void* site, const Arguments& a, const communicator_s
     return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
 }
 
-/// Where only the native call is possible, nothing of ours is between the arrival and that, and what is noted is noted
-/// afterwards: then the arguments are known to be valid.
+/// Where only the native call is possible, nothing is done between the arrival and that call. The call is recorded
+/// afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
 int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
@@ -90,7 +90,7 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& nat
     return code;
 }
 
-/// A persistent collective is made; it is seen when it starts.
+/// Makes a persistent collective; its calls are recorded when they start.
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
 // The names by which Fortran programs call collectives. They only note the place of the call: the MPI library's own
-// functions of these names translate handles and buffers and then come to the entries of C. All their arguments are
+// functions of these names translate handles and buffers and then call the entries for C. All their arguments are
 // addresses.
 #include "mpi/calls.hpp"
 #include "preload/guard.hpp"
@@ -37,8 +37,8 @@
     }
 
 // mpif.h and the module mpi, with one underscore or, from some compilers, two; the module mpi_f08 of Open MPI and of
-// MPICH. Names without underscore are left out: no usual compiler makes them, and programs have functions of their own
-// that are called so.
+// MPICH. Names without underscore are left out: no usual compiler makes them, and programs may have functions of their
+// own with these names.
 #define ENTRIES(name, count)    \
     ENTRY(name##_, count)       \
     ENTRY(name##__, count)      \
@@ -48,7 +48,7 @@
 
 using namespace rubato::preload;
 
-// After the arguments comes the error code; what does not block has a request before it, what persists an info as well.
+// The error code comes after the arguments; before it, non-blocking forms have a request, persistent ones also an info.
 #define CALL(what, name, ...)                                                          \
     ENTRIES(mpi_##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), error))                       \
     ENTRIES(mpi_i##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), request, error))             \

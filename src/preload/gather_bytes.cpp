@@ -29,7 +29,7 @@ std::vector<std::byte> receive_bytes(MPI_Comm comm, int from, std::vector<std::b
     try {
         all.reserve(left);
     } catch (const std::bad_alloc&) {
-        has_room = false;  // the sender must get rid of it all the same
+        has_room = false;  // the bytes must still be received, or the sender would wait
     }
     while (left > 0) {
         const std::size_t now = std::min<std::uint64_t>(piece, left);

@@ -1,4 +1,4 @@
-// Bytes that all ranks of a communicator of ours have, for rank 0.
+// Collects bytes of all ranks of a communicator of ours on rank 0.
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 namespace rubato::preload {
 
-/// All ranks' bytes on rank 0, nothing on others. Collective. What rank 0 has no memory for is left out.
+/// All ranks' bytes on rank 0, nothing on others. Collective. Bytes for which rank 0 has no memory are left out.
 std::vector<std::vector<std::byte>> gather_bytes(MPI_Comm comm, std::span<const std::byte> mine);
 
 }  // namespace rubato::preload

@@ -1,10 +1,10 @@
-// What the entries of a thread know of each other.
+// State that the entries of a thread share.
 #pragma once
 
 namespace rubato::preload {
 
-/// This thread is within an entry, or does something of Rubato's: further entries pass straight through. So nothing is
-/// counted twice, and what Rubato itself asks of MPI is not counted at all.
+/// This thread is within an entry, or runs Rubato's own code: further entries go straight on. So no call is counted
+/// twice, and Rubato's own calls of MPI are not counted.
 inline constinit thread_local bool inside = false;
 
 class guard {
@@ -18,7 +18,7 @@ private:
     bool before_;
 };
 
-/// Where a Fortran program called, while its call is on the way to the entry in C; else null.
+/// The place of a Fortran program's call until the entry in C is reached; else null.
 inline constinit thread_local const void* fortran_site = nullptr;
 
 class fortran_call {

@@ -3,7 +3,7 @@
 
 namespace rubato::preload {
 
-/// MPI may call back at the very end, so it is never destroyed; and it takes no memory to be made.
+/// MPI may call back at the very end, so the object is never destroyed; making it allocates nothing.
 template <class T>
 union lasting {
     T value;

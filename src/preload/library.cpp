@@ -24,7 +24,7 @@ constexpr std::string_view their_files = "libmpich.so";
 constexpr std::string_view their_folder = "mpich";
 #endif
 
-/// A program that has loaded it by itself may have hidden it from us.
+/// Whether another MPI library is loaded. A program that loads it with dlopen may hide its functions from us.
 bool other_is_loaded() {
     return dl_iterate_phdr(
                [](dl_phdr_info* file, std::size_t, void*) {
@@ -44,7 +44,7 @@ bool first_rank() {
 
 void check_library() {
     const auto version = reinterpret_cast<int (*)(char*, int*)>(find_next("PMPI_Get_library_version"));
-    std::array<char, 8192> text{};  // whatever the library's own limit is
+    std::array<char, 8192> text{};  // larger than any library's own limit
     int length = 0;
     version(text.data(), &length);
     if (std::string_view(text.data()).starts_with(ours) && !other_is_loaded()) return;

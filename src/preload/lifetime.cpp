@@ -13,8 +13,8 @@ std::string_view variable(const char* name) {
     return text != nullptr ? text : "";
 }
 
-/// Only for the background thread is MPI asked for more than the program wants. That it is wanted must be known before
-/// ranks can talk; whether it is said rightly is looked at later.
+/// MPI is asked for a higher thread level than the program wants only for the background thread. This must be known
+/// before ranks can communicate; wrong values are reported later.
 bool wants_background() {
     const std::string_view mode = variable("RUBATO_MODE");
     return variable("RUBATO_BACKGROUND") == "on" && !mode.empty() && mode != "observe";
@@ -38,8 +38,8 @@ int end(const Native& native) {
     return native();
 }
 
-/// Ranks meet new communicators here in the same order. Where threads or calls that do not block use two of the same
-/// ranks, the first uses would come in any order.
+/// Makes the state of a new communicator here, where ranks create communicators in the same order. Their first uses may
+/// come in any order, with several threads or non-blocking calls.
 template <class Native>
 int create(MPI_Comm* made, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);

@@ -1,4 +1,4 @@
-// A director's board on MPI: a private communicator of its own, so that what is exchanged meets nothing else.
+// A director's board on MPI, with its own private communicator, so that its messages meet no others.
 #pragma once
 
 #include "direct/director.hpp"
@@ -12,7 +12,7 @@ namespace rubato::preload {
 
 class mpi_board final : public board {
 public:
-    /// Collective over `user`, for which `ours` was made. Without a network it is measured when first asked for.
+    /// Collective over `user`, for which `ours` was made. Without `network`, it is measured when first needed.
     mpi_board(MPI_Comm user, mpi::communicator& ours, std::optional<model> network)
         : comm_(user), ours_(ours), network_(std::move(network)) {}
     /// Collective: completes what is under way.

@@ -10,7 +10,7 @@
 namespace rubato::preload {
 namespace {
 
-/// Measuring takes about as long, once per process.
+/// About how long a measurement takes, once per process.
 constexpr time_ns time_to_measure = std::chrono::milliseconds(80);
 
 /// What this process has measured, within a host and between hosts.

@@ -11,7 +11,7 @@
 namespace rubato::preload {
 
 /// Collective over `comm`, which must be ours and have at least two ranks: the model of the messages between its hosts
-/// or, if it has one host, within that. Measured by the first communicator that asks, and known to the process then.
+/// or, if it has one host, within that. The first communicator that needs it measures it; the process keeps it.
 model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts);
 
 }  // namespace rubato::preload

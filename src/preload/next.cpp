@@ -18,7 +18,7 @@ const void* base_of(const void* address) {
     return dladdr(address, &found) != 0 ? found.dli_fbase : nullptr;
 }
 
-/// A plug-in that was loaded with what it needs is not among the files that come next. Null also without memory.
+/// For a plug-in loaded by dlopen: RTLD_NEXT does not find the libraries it brought along. Null also without memory.
 void* find_anywhere(const char* name) noexcept try {
     std::vector<std::string> files;
     dl_iterate_phdr(

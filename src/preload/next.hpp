@@ -3,7 +3,7 @@
 
 namespace rubato::preload {
 
-/// Ends the program if there is none: then the MPI library is not the one that the program was made for.
+/// Ends the program if there is none: then the MPI library is not the one that the program was built for.
 void* find_next(const char* name);
 
 /// An entry by MPI_X goes on to the next MPI_X, so that another tool sees it, one by PMPI_X to the next PMPI_X.

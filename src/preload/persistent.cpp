@@ -20,7 +20,7 @@ struct made {
 struct registry {
     std::mutex mutex{};
     std::unordered_map<MPI_Request, made> requests{};
-    std::atomic<std::size_t> size{0};  // most programs have none, and look no further
+    std::atomic<std::size_t> size{0};  // 0 in most programs, so that entries return at once
 };
 registry& all() {
     static lasting<registry> r;
@@ -62,7 +62,7 @@ void remember(MPI_Request request, observe::sums& where, std::int64_t bytes) noe
     try {
         all().requests.insert_or_assign(request, made{&where, bytes});
     } catch (const std::bad_alloc&) {
-        // It is not seen.
+        // Its calls are not counted.
     }
     all().size = all().requests.size();
 }

@@ -55,7 +55,7 @@ std::string library_line() {
     return std::string(all.substr(0, all.find('\n')));
 }
 
-/// Told to all where it lies: a program may change its folder.
+/// An absolute path, which stays right if the program changes its working folder.
 std::string absolute_output(const std::string& said) {
     std::string name = said;
     if (name.empty()) name = fmt::format("rubato-{}-{}.rubato", program_invocation_short_name, getpid());
@@ -65,13 +65,13 @@ std::string absolute_output(const std::string& said) {
     return std::filesystem::absolute(name).string();
 }
 
-/// What people type: without the folder they are in.
+/// A file in the working folder is shown without the folder, as people type it.
 std::string shown(const std::filesystem::path& file) {
     std::error_code none;
     return file.parent_path() == std::filesystem::current_path(none) ? file.filename().string() : file.string();
 }
 
-/// Of rank 0's host, which stands for all.
+/// Checked on rank 0's host, which stands for all.
 void check_core(const std::optional<int>& core) {
     const long cores = sysconf(_SC_NPROCESSORS_CONF);
     if (core && *core >= cores)
@@ -79,7 +79,7 @@ void check_core(const std::optional<int>& core) {
                     "give one of 0 and up, below that");
 }
 
-/// A word that is mistyped would do nothing, and nobody would know.
+/// A mistyped variable would otherwise be ignored without notice.
 void warn_of_unknown(const variables& said) {
     for (const auto& [name, value] : said)
         if (std::ranges::find(setting_rows(), name, &setting_row::variable) == setting_rows().end())
@@ -167,7 +167,7 @@ void session::add_common_time() {
     recorder->common_time(own, clock_.to_common(own));
 }
 
-/// So that the report can tell what other algorithms would have taken.
+/// The report needs a model to estimate the times of other algorithms.
 void session::note_network() {
     if (ranks_ < 2) return;
     const std::string text =
@@ -231,7 +231,7 @@ void begin_session() noexcept {
         running = new session;  // never deleted: its communicators' attributes may outlive MPI_Finalize
     } catch (const mpi::mpi_error& e) {
         end_all(e);
-    } catch (const error& e) {  // which all ranks find alike
+    } catch (const error& e) {  // thrown on all ranks
         int rank = 0;
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());

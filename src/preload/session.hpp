@@ -14,7 +14,7 @@ class private_communicator;
 
 namespace rubato::preload {
 
-/// Addresses of a file that was loaded.
+/// The addresses of a loaded file.
 struct address_range {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
@@ -38,7 +38,7 @@ public:
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
 
-    /// Collective: puts together what was seen and writes it.
+    /// Collective: puts together what the ranks recorded and writes it.
     void end() noexcept;
 
 private:
@@ -65,7 +65,7 @@ inline constinit std::atomic<session*> running{nullptr};
 /// Ends the program, with status 2 and a line on standard error, unless the MPI library is the one that this file was
 /// built for. Before MPI_Init.
 void check_library();
-/// Called by the first entry of MPI_Init, when MPI is there. Ends the program with status 2 if a setting is wrong.
+/// Called by the first entry of MPI_Init, after the native call. Ends the program with status 2 if a setting is wrong.
 void begin_session() noexcept;
 void end_session() noexcept;
 

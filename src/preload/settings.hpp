@@ -43,7 +43,7 @@ struct settings {
 /// Throws if a value is wrong.
 settings parse_settings(const variables& said);
 
-/// Throws unless it is a plain file here, or one could be made; also if its parts could not be kept beside it.
+/// Throws unless it is a plain file, or one could be made, and its parts can be kept beside it.
 void check_output(const std::string& file);
 
 }  // namespace rubato::preload

@@ -1,5 +1,5 @@
-// What result files say: samples grouped into cases, the measures of every contestant, and how they compare. All that
-// is statistical is computed here, so that the terminal and the page show the same numbers.
+// The analysis of result files: samples grouped into cases, the measures of every contestant, and their comparison. All
+// statistics are computed here, so that the terminal and the page show the same numbers.
 #pragma once
 
 #include "results/overlap_summary.hpp"
@@ -14,7 +14,7 @@
 
 namespace rubato::report {
 
-/// Cases that are alike in all but size and arrivals belong in one chart.
+/// Cases that differ only in size and arrivals belong in one chart.
 struct setup {
     std::string collective{};
     std::string datatype{};
@@ -50,25 +50,25 @@ struct versus {
     comparison is{};
     std::size_t pairs = 0;  ///< 0: compared as two unrelated groups
 
-    /// "faster", "slower", "not significant", or "too few to say". What is not significant is no difference that was
-    /// shown. The test and the interval must agree, as they look at the pairs in different ways.
+    /// "faster", "slower", "not significant" (no difference was shown), or "too few to say". The test and the interval
+    /// must agree, as they use the pairs in different ways.
     std::string_view verdict() const;
 };
 
-/// What a cost model says of a contestant.
+/// What a cost model predicts for a contestant.
 struct model_check {
     double predicted = 0;  ///< median run time, in nanoseconds
     double error = 0;      ///< of the prediction, as a share of what was measured
 };
 
-/// Whom `choose` would have picked among the contestants of a case, told the planned arrivals, and how well it would
-/// have done beside the fastest that was measured. A ratio of run times.
+/// The contestant of a case that `choose` would have picked with the planned arrivals, and its run time as a multiple
+/// of the fastest that was measured.
 struct choice_check {
     std::string picked{};
     std::string fastest{};
     double ratio = 0;
 
-    /// Near enough.
+    /// Whether that is near enough.
     bool good() const { return ratio <= 1.1; }
 };
 
@@ -78,7 +78,7 @@ struct entry {
     std::string id{};
     std::uint32_t segments = 1;
     time_ns round_time{};
-    bool screened_only = false;  ///< its calls are of the screening: it was not worth measuring
+    bool screened_only = false;  ///< it was not worth measuring after the screening
     std::size_t late = 0;        ///< samples that do not count, as a rank missed its planned arrival
     std::vector<call> calls{};   ///< in the order in which they were measured
 
@@ -90,7 +90,7 @@ struct entry {
     std::optional<double> to_bound{};
     std::optional<double> first_call{};
     std::optional<double> prediction_error{};  ///< mean, of those that were planned by predicted arrivals
-    std::optional<double> early_ranks{};       ///< on so many ranks it had begun before they came; mean
+    std::optional<double> early_ranks{};       ///< ranks on which it had begun before they arrived; mean
     std::optional<estimate> absorption{};      ///< normalised (Marendic et al. 2016, Definition 3.9)
     std::vector<std::string_view> remarks{};
     std::map<std::string, versus> to_reference{};  ///< by the name of the reference
@@ -102,7 +102,7 @@ struct entry {
     const call& typical() const;
 };
 
-/// Against what contestants are compared. The first and the last are different contestants in different cases.
+/// What contestants are compared with. The first and the last are different contestants in different cases.
 inline constexpr std::string_view best_native = "best native";
 inline constexpr std::string_view native_default = "native";
 inline constexpr std::string_view best_rubato = "best Rubato";
@@ -141,14 +141,14 @@ struct analysis {
 analysis group(std::vector<results::run> runs);
 /// Medians, intervals, comparisons. Cases are independent of each other.
 void evaluate(measured_case& c, const std::vector<std::string>& references);
-/// What takes two cases: absorption needs the balanced one.
+/// Measures that need two cases: absorption needs the balanced one.
 void relate(analysis& a);
 /// Simulates every contestant of ours that was measured, not only screened, with the arrivals that were measured.
 void check_model(measured_case& c, const model& network);
-/// Lets the model choose among our contestants. One that was only screened counts with the time of that.
+/// Lets the model choose among our contestants. A contestant that was only screened has the times of the screening.
 void check_choice(measured_case& c, const model& network);
 
-/// Median and worst of the absolute errors of a model, as shares; nothing if nobody was simulated.
+/// Median and worst of the absolute errors of a model, as shares; nothing if no contestant was simulated.
 struct model_summary {
     double median = 0;
     double worst = 0;

@@ -21,7 +21,7 @@ double mean(const std::vector<double>& values) {
     return sum / static_cast<double>(values.size());
 }
 
-/// Of the arrivals by which calls were planned, from those that came, both from the earliest on.
+/// The distance of predicted from actual arrivals, both counted from the earliest.
 std::optional<double> prediction_error(const std::vector<call>& calls) {
     std::vector<double> errors;
     for (const call& c : calls) {
@@ -58,8 +58,8 @@ void evaluate(entry& e, bool rooted) {
     e.early_ranks = early_ranks(e.calls);
 }
 
-/// Calls of the same repetition came one after the other, so what disturbed one disturbed the other as well. Where
-/// most have such a partner, the pairs are compared.
+/// Calls of the same repetition follow each other, so a disturbance affects both. Where most calls have such a partner,
+/// the pairs are compared.
 versus compare(const entry& a, const entry& b) {
     std::map<std::pair<std::size_t, std::int32_t>, double> partners;
     for (const call& c : b.calls) partners[{c.run, c.from->repetition}] = c.run_time;
@@ -124,7 +124,7 @@ void evaluate(measured_case& c, const std::vector<std::string>& references) {
         for (entry& e : c.entries) {
             if (other == nullptr || !e.measured() || &e == other) continue;
             const versus v = compare(e, *other);
-            // Nothing is so many times as long as no time at all.
+            // There is no ratio to a time of 0.
             if (std::isfinite(v.is.ratio.high)) e.to_reference[role] = v;
         }
     }

@@ -11,7 +11,7 @@
 namespace rubato::report {
 namespace {
 
-/// The parameter of each kind of pattern that tells how late ranks are.
+/// The parameter of each kind of pattern that says how late ranks are.
 constexpr std::pair<std::string_view, std::string_view> delays[]{{"single", "delay"}, {"alternating", "odd"},
                                                                  {"uniform", "max"},  {"normal", "sd"},
                                                                  {"gamma", "scale"},  {"bernoulli", "delay"}};
@@ -37,7 +37,7 @@ call measures_of(const results::sample& s, std::size_t run, std::int32_t root) {
     throw error(fmt::format("'{}' contradicts itself", r.file), what, "measure again with --output");
 }
 
-/// For each run, its conditions that are not those of all.
+/// For each run, the conditions that differ between runs.
 std::vector<std::string> differences(const std::vector<results::run>& runs) {
     std::map<std::string, std::set<std::string>> values;
     std::vector<std::map<std::string, std::string>> all;
@@ -175,7 +175,7 @@ pattern_place place_of(const std::string& pattern) {
 analysis group(std::vector<results::run> runs) {
     analysis a;
     a.runs = std::move(runs);
-    // Cases first: what is found later points to them.
+    // Cases first: the rest points to them.
     std::vector<run_reader> readers;
     const std::vector<std::string> differs = differences(a.runs);
     for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, differs[i], a.cases);

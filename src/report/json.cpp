@@ -12,7 +12,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// Of the picture of arrivals of one case: more makes the page slow.
+/// Limit for the picture of arrivals of one case: more would make the page slow.
 constexpr std::size_t most_cells = 6000;
 
 template <class T>

@@ -1,6 +1,5 @@
 // Predicted run times beside measured ones: the same schedules, planned by the same arrivals, run under a cost model
-// with the arrivals that were measured. And whom such predictions, with the arrivals that were planned, make one
-// choose.
+// with the arrivals that were measured. And the choice that such predictions lead to with the planned arrivals.
 #include "report/analysis.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
@@ -111,7 +110,7 @@ void check_choice(measured_case& c, const model& network) {
         const entry& picked = *c.find(ranked.front().name);
         c.choice = {picked.name, fastest->name, picked.run_time.value / fastest->run_time.value};
     } catch (const error&) {
-        // Arrivals that cannot be known any more, such as those of a trace.
+        // The arrivals are not known any more, such as those of a missing trace.
     }
 }
 

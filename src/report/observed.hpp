@@ -1,4 +1,4 @@
-// What a program was seen to do, and what it would have done with other algorithms.
+// What a program did, as observed, and how long it would have taken with other algorithms.
 #pragma once
 
 #include "observe/observation.hpp"
@@ -9,7 +9,7 @@
 
 namespace rubato::report {
 
-/// A row, done by an algorithm of ours: simulated with the median arrivals.
+/// A row with an algorithm of ours instead: simulated with the median arrivals.
 struct what_if {
     std::string name{};  ///< "reduce/chain@8KiB"
     time_ns run_time{};
@@ -29,7 +29,7 @@ struct observed {
 /// Reads a file, or the parts of a program that did not end, and finds the places. An empty model: the file's, if it
 /// has one. Throws as observe::read and parse_model do.
 observed look_at(const std::string& file, const std::string& model);
-/// Simulates what can solve the row's problem, each with the best of its segment sizes. Rows are independent.
+/// Simulates all algorithms that can solve the row's problem, each with its best segment size. Rows are independent.
 void simulate_instead(observed& o, std::size_t row);
 
 /// Of a row: the mean spread of arrivals as a multiple of the time that a message of its size takes (Faraj et al. 2008:

@@ -14,7 +14,7 @@ void replace(std::string& text, std::string_view what, std::string_view by) {
     text.replace(at, what.size(), by);
 }
 
-/// "</script>" in a name would end the data, "<!--" begin a comment: in JSON both can be written otherwise.
+/// "</script>" in a name would end the data, "<!--" begin a comment: in JSON both can be escaped.
 std::string in_script(const std::string& data) {
     std::string out;
     out.reserve(data.size());
@@ -34,7 +34,7 @@ std::string assemble(std::string_view html, std::initializer_list<std::string_vi
     std::string script;
     for (const std::string_view part : scripts) script += part;
     replace(page, "/*script*/", script);
-    // Last: nothing is looked for in it.
+    // Last, because nothing in it must be replaced.
     replace(page, "/*data*/", in_script(shown.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
     return page;
 }

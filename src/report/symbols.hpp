@@ -16,7 +16,7 @@ struct place {
     std::string text() const;
 };
 
-/// By the modules' own debugging information, or what is installed of it. Never fails: a module may be gone.
+/// From the modules' debugging information, in the modules or installed apart. Never fails: a module may be gone.
 std::vector<place> find_places(std::span<const observe::site> sites);
 
 }  // namespace rubato::report

@@ -9,7 +9,7 @@
 namespace rubato::report {
 namespace {
 
-/// Arrival patterns have commas, host names may have anything.
+/// Quotes a field: arrival patterns have commas, host names may have anything.
 std::string csv_text(std::string_view text) {
     if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
     std::string out = "\"";

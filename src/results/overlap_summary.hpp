@@ -1,4 +1,4 @@
-// What measurements of overlap say (Hoefler 2008, IV.2.5 and IV.4.3.4).
+// Summaries of measured overlap (Hoefler 2008, IV.2.5 and IV.4.3.4).
 #pragma once
 
 #include "results/results.hpp"
@@ -14,7 +14,7 @@ time_ns in_calls(const overlap& o);
 time_ns visible(const overlap& o);
 
 /// Of a blocking call's time: 1 - seen / blocking, from 0 (nothing, or it takes longer than the blocking call) to 1.
-/// Where there was nothing to hide, nothing is.
+/// 0 where there was nothing to hide.
 double hidden_share(double seen, double blocking);
 
 /// Medians over repetitions, in nanoseconds.
@@ -29,7 +29,7 @@ struct overlap_summary {
     double in_calls = 0;
     double overhead = 0;
     std::optional<double> hidden{};  ///< share of the contestant's blocking call that does not delay the computation
-    std::optional<double> freed{};   ///< share of the time in its blocking call that the calling thread has for itself
+    std::optional<double> freed{};   ///< share of the blocking call's time that the calling thread gets back
 };
 /// One per contestant, method and number of tests, in the order of their first samples. Shares are of
 /// those with a computation, if the blocking call was measured.

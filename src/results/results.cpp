@@ -74,7 +74,7 @@ void read_file(const std::string& file, std::vector<run>& runs) {
     });
 }
 
-/// A run that was ended may have left half a line, which nobody reads; a new one must not be joined to it.
+/// An interrupted run may have left half a line, which is ignored; a new line must not be appended to it.
 void drop_cut_line(const std::filesystem::path& path) {
     std::error_code none;
     if (!std::filesystem::is_regular_file(path, none)) return;

@@ -1,4 +1,4 @@
-// The file of a measurement: one JSON object per line, of which "kind" tells what it is.
+// The file of a measurement: one JSON object per line, whose "kind" says what it is.
 //
 //   run         the conditions: what is needed to repeat it. What follows belongs to it, up to the next one.
 //   case        what was measured: collective, bytes, arrival pattern, ...
@@ -7,7 +7,7 @@
 //   timeline    one call with the steps of every rank
 //   overlap     one measurement of a non-blocking collective
 //   done        a case is complete
-//   clock       the clock was synchronised again, and is so exact
+//   clock       the clock was synchronised again, with its new error
 //
 // Times are whole nanoseconds. Lines are written as soon as they are known, so a file of an interrupted run is whole; a
 // last line that is cut is left out. Each line has a checksum, see json_lines.hpp.
@@ -39,7 +39,7 @@ struct conditions {
     std::string started{};             ///< in UTC
     std::uint64_t seed = 0;
     std::string start{};  ///< "window" or "barrier"
-    time_ns tolerance{};  ///< with "window": a rank that comes later than planned by more spoils the sample
+    time_ns tolerance{};  ///< with "window": if a rank arrives later than planned by more, the sample is not valid
     std::string delay{};  ///< "sleep" or "spin"
     std::string prediction{};
     std::string computation{};  ///< beside which overlap was measured: "compute", "sleep"; else empty
@@ -50,8 +50,7 @@ struct conditions {
     std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }
 };
 
-/// What decides about times beside what is measured, by name. Not the model: without a given one it follows from a
-/// measurement.
+/// The conditions that influence times, by name. Not the model: unless it was given, it comes from a measurement.
 std::map<std::string, std::string> decisive(const conditions& c);
 
 struct measured_case {
@@ -62,10 +61,10 @@ struct measured_case {
     std::string datatype{};
     std::string op{};
     std::int32_t root = 0;
-    std::string asked{};  ///< who is to take part, and how vectors are cut
-    bool done = false;    ///< nothing is missing; told by a line of its own
+    std::string asked{};  ///< the contestants that were asked for, and how vectors are cut
+    bool done = false;    ///< nothing is missing; there is a line for that
 };
-/// Whether they ask the same, whatever their numbers.
+/// Whether they are equal apart from their numbers.
 bool same(const measured_case& a, const measured_case& b);
 
 struct contestant {
@@ -73,14 +72,14 @@ struct contestant {
     std::string name{};  ///< "reduce/chain@8KiB", "native", "native:pipeline@8KiB"
     std::string id{};    ///< of the algorithm; empty: the MPI library's
     std::uint32_t segments = 1;
-    time_ns round_time{};  ///< by which it was planned
+    time_ns round_time{};  ///< that its plan used
 };
 
-/// What a sample is good for.
+/// The purpose of a sample.
 enum class stage {
     warmup,   ///< a first call
-    screen,   ///< only to see who is worth measuring
-    measure,  ///< counts
+    screen,   ///< to find the contestants worth measuring
+    measure,  ///< used in the statistics
 };
 
 /// Times are from the planned start on, on the common clock.
@@ -92,9 +91,9 @@ struct sample {
     bool late = false;  ///< a rank missed its planned arrival: does not count
     std::vector<time_ns> arrivals{};
     std::vector<time_ns> exits{};
-    std::vector<time_ns> predicted{};  ///< arrivals by which it was planned, if not the true ones
+    std::vector<time_ns> predicted{};  ///< arrivals that its plan used, if not the true ones
     time_ns bound{};                   ///< no algorithm can end earlier, for these arrivals
-    std::int32_t begun_early = 0;      ///< ranks on which it had begun when they came
+    std::int32_t begun_early = 0;      ///< ranks on which it had begun when they arrived
 };
 
 /// Step times are on the same clock as arrivals.
@@ -122,10 +121,10 @@ struct overlap {
     std::string method{};    ///< "blocking", "thread" (blocking in another), "nonblocking", "nonblocking+compute"
     std::int32_t tests = 0;  ///< during the computation
     time_ns total{};         ///< from the start to the end of everything
-    time_ns computation{};   ///< what was computed takes so long alone, in the same repetition
+    time_ns computation{};   ///< time of the computation alone, in the same repetition
     time_ns initiation{};    ///< the call that begins it
     time_ns testing{};       ///< in all calls of test
-    time_ns waiting{};       ///< in the call that ends it; of a blocking one, all
+    time_ns waiting{};       ///< in the call that ends it; all the time of a blocking call
     time_ns overhead{};      ///< CPU time of all the process's threads beyond that of the computation alone
 };
 
@@ -143,7 +142,7 @@ struct run {
 /// Throws, naming file and line, if one cannot be read or is not of this form.
 std::vector<run> read(std::span<const std::string> files);
 
-/// Keeps what was measured, and appends it to a file if one is named. That is opened before anything is measured: a
+/// Keeps what was measured, and appends it to a file if one is named. The file is opened before any measurement: a
 /// path that cannot be written to, or a disk without room, is reported then.
 class recorder {
 public:

@@ -80,7 +80,7 @@ void builder::copy(slice from, slice to) {
     s.source = from.first;
     s.to = to.where;
     s.target = to.first;
-    // The sizes are looked up where the data goes to; a scratch slot may be larger than what it takes.
+    // Sizes are those of the destination; a scratch slot may be larger than its data.
     s.shape = to.shape;
     s.count = to.count;
     add(s, {});
@@ -135,7 +135,7 @@ builder::step_id builder::add(step s, std::span<const step_id> after) {
     waits_.insert(waits_.end(), fence_.begin(), fence_.end());
     const bool reads_target = s.kind == step_kind::combine;
 
-    if (s.reads() && s.from != buffer::input) {  // nobody writes the input
+    if (s.reads() && s.from != buffer::input) {  // no step writes the input
         history& h = history_of(s.from);
         const auto first = cut(h, s.source);
         const auto end = cut(h, s.source + s.count);

@@ -1,9 +1,9 @@
 // The form of a schedule that can begin before its rank arrives: the same messages, but what would be written to the
-// output lies in scratch until the rank is there.
+// output is in scratch until the rank arrives.
 //
-// Not all of the output needs a place in scratch. What is touched only by steps that wait for the rank's input anyway,
-// or by one copy that no other step waits for, stays where it is. The last copies come at the end, so they hold nothing
-// up, one for each step that wrote a result, so that it is copied as soon as it is there.
+// Not all of the output needs a place in scratch. Blocks that are touched only by steps which wait for the rank's input
+// anyway, or by one copy that no other step waits for, stay in the output. The last copies are listed at the end, so
+// that they delay nothing; there is one for each step that wrote a result, so that each result is copied at once.
 #include "rubato/schedule.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void for_each_access(const schedule& s, F f) {
     }
 }
 
-/// The steps that have to wait for the rank wherever the output lies.
+/// The steps that have to wait for the rank even if the output is in scratch.
 std::vector<bool> steps_of_the_arrived(const schedule& s, const std::vector<std::uint32_t>& accesses) {
     std::vector<bool> wait(s.steps.size());
     for (std::size_t i = 0; i < s.steps.size(); ++i) {
@@ -52,7 +52,7 @@ std::vector<bool> steps_of_the_arrived(const schedule& s, const std::vector<std:
     return wait;
 }
 
-/// Whether each output block needs a place in scratch. What one step moves lies all in one buffer.
+/// Whether each output block needs a place in scratch. All blocks that one step moves are in one buffer.
 std::vector<bool> blocks_to_move(const schedule& s) {
     std::size_t blocks = 0;
     for_each_access(s, [&](std::size_t, run r) { blocks = std::max<std::size_t>(blocks, r.end); });

@@ -32,7 +32,7 @@ void place_steps(program& p, std::span<const layout> layouts) {
     }
 }
 
-/// Turns "waits for" around. A step's followers are of its own rank, so this works rank by rank.
+/// Finds the followers of each step from what steps wait for. Followers are of the same rank, so rank by rank.
 void place_followers(program& p) {
     std::size_t count = 0;
     for (const schedule& s : p.schedules) count += s.dependencies.size();
@@ -56,7 +56,7 @@ void place_followers(program& p) {
     p.steps.back().followers = at;
 }
 
-/// A message is the sends' and receives' common number. The sends are put in groups by receiver, in each by sender, in
+/// Links sends and receives by message number. The sends are put in groups by receiver, in each by sender, in
 /// the order in which the sender lists them: then message n of a sender is nearly always the n-th after its first.
 void match_messages(program& p) {
     struct sent {

@@ -1,6 +1,6 @@
-// All ranks' schedules as one array of steps, linked: what each step lets go on, and the other side of each message.
+// All ranks' schedules as one array of linked steps: the steps that wait for each, and the other side of each message.
 //
-// Ranks are laid out one after the other, so the order of step numbers is the order of (rank, step). Whoever evaluates
+// Ranks are laid out one after the other, so the order of step numbers is the order of (rank, step). An evaluator of
 // a program counts `waits_for` down to zero and then runs the step.
 #pragma once
 
@@ -14,13 +14,13 @@ namespace rubato {
 
 struct linked_step {
     std::int64_t ready = 0;  ///< it does not start before this; once it is done: when it ended
-    std::int64_t span = 0;   ///< bytes that it moves, which the model turns into the nanoseconds that they take
+    std::int64_t span = 0;   ///< bytes that it moves; the model turns them into nanoseconds
     std::uint32_t waits_for = 0;
     std::uint32_t rank = 0;
     std::uint32_t partner = 0;    ///< the other side of the message, or `none`
     std::uint32_t followers = 0;  ///< the first of them in program::followers; they end where the next step's begin
-    std::uint32_t after_send = UINT32_MAX;  ///< the next that is served after it on the way out, or `none`
-    std::uint32_t after_recv = UINT32_MAX;  ///< the same on the way in
+    std::uint32_t after_send = UINT32_MAX;  ///< the next step on the sending side, or `none`
+    std::uint32_t after_recv = UINT32_MAX;  ///< the same on the receiving side
     step_kind kind = step_kind::copy;
     bool synchronous = false;  ///< the message is not sent before its receiver waits for nothing else
     bool inside = false;       ///< the message stays within a host
@@ -51,8 +51,8 @@ struct program {
 /// `layouts`: one for all ranks, or one per rank; their units are bytes.
 program link(std::span<const schedule> all, std::span<const layout> layouts);
 
-/// Makes those steps of each rank whose kind `takes` accepts wait for each other in their order. `Next` is where each
-/// finds the one after it.
+/// Makes the steps of each rank whose kind `takes` accepts wait for each other in their order. `Next` is the member
+/// that names the next step.
 template <std::uint32_t linked_step::*Next, class Takes>
 void serve_in_order(program& p, Takes takes) {
     linked_step* last = nullptr;

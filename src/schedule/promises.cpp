@@ -46,12 +46,12 @@ std::size_t promises::chunks(buffer b) const {
 }
 
 std::size_t promises::shapes(buffer b) const {
-    // Equal chunks may be named by any rank's; else the input measures itself, and the output or it all the rest.
+    // If chunks are equal, or the input measures all, any rank's chunk may be the shape; else only the buffer's own.
     return (t_.irregular && !t_.measured_by_input() ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
 }
 
 bool promises::tells_size(std::int32_t r, block shape) const {
-    // Only the root of a gatherv is told the sizes of others' chunks, and a scatterv's output is one's own.
+    // Only the root of a gatherv knows the sizes of others' chunks, and a scatterv's output is the rank's own chunk.
     return !t_.irregular || t_.has_output(r, p_.root.value) || shape / parts_ == static_cast<block>(r);
 }
 

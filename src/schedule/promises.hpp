@@ -23,7 +23,7 @@ struct RUBATO_API contributions {
     static contributions interval(std::int32_t ranks, std::int32_t low, std::int32_t high);
     /// left * right
     static contributions join(const contributions& left, const contributions& right);
-    /// Somebody who is in both.
+    /// A rank that is in both.
     static std::optional<std::size_t> in_both(const contributions& left, const contributions& right);
 };
 
@@ -36,7 +36,7 @@ struct value {
 /// "input block 3 of 0..7"
 std::string to_string(const value& v);
 
-/// Tells sizes apart: two blocks have one size if and only if their keys are equal. Of a collective whose chunks are
+/// Two blocks have the same size if and only if their keys are equal. In a collective whose chunks are
 /// equal, a block of a smaller key is never smaller.
 using size_key = std::pair<std::int64_t, std::int64_t>;
 
@@ -55,7 +55,7 @@ public:
     block shape_of(std::int32_t r, buffer where, block b) const {
         return t_.measured_by_input() && where == buffer::output ? static_cast<block>(r) * parts_ + b : b;
     }
-    /// The size of what the value is.
+    /// The size of the value.
     size_key size(const value& v) const { return size(v.by->low, buffer::input, v.origin); }
 
     /// What block b of rank r's input holds.

@@ -83,7 +83,7 @@ private:
         }
     }
 
-    /// Nothing passes a local step, and a combine passes no message: there are models that compute or communicate.
+    /// Nothing overtakes a local step, and a combine overtakes no message: some models never do both at once.
     bool ready(std::int32_t r, std::size_t s) {
         const rank_state& mine = state(r);
         if (!mine.local.reached(s)) return false;
@@ -161,7 +161,7 @@ private:
         return true;
     }
 
-    /// A message tells its receiver what the steps know that its sender had to wait for.
+    /// For barriers: the receiver of a message learns of all arrivals that the send had to wait for.
     void tell_arrivals(std::int32_t r, std::size_t s, std::int32_t peer, std::size_t other) {
         rank_set& sent = state(r).arrived[s];
         rank_set& received = state(peer).arrived[other];

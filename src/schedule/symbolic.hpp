@@ -1,4 +1,4 @@
-// Runs well-formed schedules of all ranks on symbolic values, and compares what they leave with the promise.
+// Runs well-formed schedules of all ranks on symbolic values, and compares the results with the promise.
 #pragma once
 
 #include "schedule/findings.hpp"

@@ -1,4 +1,4 @@
-// First what can be said of the schedules as they stand: form, sizes, messages, races. Then they are run.
+// First checks that need no run: form, sizes, messages, races. Then the schedules are run.
 #include "rubato/verify.hpp"
 
 #include "schedule/symbolic.hpp"
@@ -31,7 +31,7 @@ private:
         return b == buffer::scratch ? of(r).scratch.size() : promised_.blocks(r, b);
     }
 
-    /// Can the steps be looked at?
+    /// Can the steps be examined?
     bool check_form(std::int32_t r) {
         const schedule& s = of(r);
         const auto& first = s.first_dependency;
@@ -61,7 +61,7 @@ private:
                 if (d >= i) found_.say_step(r, i, "it waits for step {}, which does not come before it", d);
             if (t.is_message()) {
                 if (t.peer < 0 || t.peer >= p_.ranks || t.peer == r) found_.say_step(r, i, "there is no such peer");
-                // Tags of messages repeat after a while, so those of a pair must not overtake each other.
+                // Message tags repeat after a while, so messages of a pair must not overtake each other.
                 const std::uint32_t number = messages[{t.peer, t.kind}]++;
                 if (t.message != number) found_.say_step(r, i, "it is listed as message {} of this pair", number);
             } else {
@@ -108,7 +108,7 @@ private:
                 found_.say_step(r, i, "rank {} does not know the size of scratch block {}", r, first + k);
             const size_key room = promised_.size(r, buffer::scratch, shape);
             const size_key moved = promised_.size(r, measure, t.shape + k);
-            // A slot may be larger than what it takes; but of several blocks only the last may leave a gap.
+            // A slot may be larger than its data; but of several blocks only the last may leave a gap.
             const bool fits = t_.irregular || k + 1 < t.count ? room == moved : room <= moved;
             if (!fits) found_.say_step(r, i, "scratch block {} is not as large as what is moved", first + k);
         }

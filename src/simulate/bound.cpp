@@ -4,9 +4,9 @@
 // message alone, T(2) = a + b m. Where latency is no work for a port, as in LogGP, less is possible: a + b m is the
 // bound then, and T is what to expect at best.
 //
-// All bounds use the same argument: take the moment at which all but the k last ranks are there, and let those that are
-// there be done with all they can do, at no cost. What is left takes the k last ranks at least so long. The bound is
-// the best over all k, and never earlier than the last arrival.
+// All bounds use the same argument: take the moment at which all but the k last ranks have arrived, and assume that
+// these have finished all they can do, at no cost. The rest takes the k last ranks at least so long. The bound is the
+// best over all k, and never earlier than the last arrival.
 #include "simulate/bound.hpp"
 
 #include "core/portable.hpp"
@@ -29,8 +29,8 @@ public:
     time_ns last() const { return ranks_.back().time; }
     time_ns root_arrives() const { return std::ranges::find(ranks_, root_, &arrival::who)->time; }
 
-    /// The vectors of the k last ranks, but the root's, have to come to one that has everybody else's. That this is the
-    /// root, which may be missing, makes it no quicker; its own vector it adds when it comes.
+    /// The vectors of the k last ranks, except the root's, have to reach one rank that has all others' data. If that is
+    /// the root, which may be missing, it is no faster; the root adds its own vector when it arrives.
     time_ns reduce() const {
         time_ns end = last();
         std::size_t late = 0;
@@ -41,9 +41,9 @@ public:
 
     time_ns bcast() const { return std::max(last(), root_arrives() + vector_to(ranks_.size())); }
 
-    /// The last one's vector has to come to all others, as in a broadcast; and of the k last ranks' vectors, each
-    /// element has to be received k - 1 times until it is complete somewhere, as the others' sum can wait there, and
-    /// then n - 1 times until all have it, which n links share.
+    /// The last rank's vector has to reach all others, as in a broadcast. And each element of the k last ranks' vectors
+    /// has to be received k - 1 times until it is complete on some rank, which may already have the others' sum, and
+    /// then n - 1 times until all have it; n links share these receives.
     time_ns allreduce() const {
         const std::size_t n = ranks_.size();
         time_ns end = n > 1 ? last() + vector_to(n) : last();
@@ -55,7 +55,7 @@ public:
         return end;
     }
 
-    /// One block after the other passes the root's link, those first that can; the root's own does not.
+    /// All blocks but the root's own pass the root's link one after the other, in the order of arrival.
     time_ns gather() const {
         time_ns free = time_ns::min();
         for (const arrival& a : ranks_)
@@ -67,20 +67,20 @@ public:
         return others > 0 ? std::max(last(), root_arrives() + others * block() + link_.latency) : last();
     }
 
-    /// A link receives a block of everybody else, in the order in which they come; the first one's own does not pass.
+    /// A rank's link receives a block of every other rank, in the order of arrival; the first rank's own does not pass.
     time_ns allgather() const {
         time_ns free = time_ns::min();
         for (std::size_t i = 1; i < ranks_.size(); ++i) free = std::max(free, ranks_[i].time) + block();
         return ranks_.size() > 1 ? std::max(last(), free + link_.latency) : last();
     }
 
-    /// All of the last one's data but its own block leaves it; in a reduction, too, as nobody else knows any of it.
+    /// All of the last rank's data except its own block leaves it; in a reduction, too, as no other rank has any of it.
     time_ns last_ones_blocks() const {
         const auto others = static_cast<time_ns::rep>(ranks_.size() - 1);
         return others > 0 ? last() + others * block() + link_.latency : last();
     }
 
-    /// The vector of rank r has to come to all after it.
+    /// The vector of rank r has to reach all ranks after it.
     time_ns scan() const {
         time_ns end = last();
         for (const arrival& a : ranks_)
@@ -88,7 +88,7 @@ public:
         return end;
     }
 
-    /// A word of the last one has to come to all others.
+    /// A message of the last rank has to reach all others.
     time_ns barrier() const { return last() + ceil_log2(static_cast<std::int64_t>(ranks_.size())) * link_.latency; }
 
 private:
@@ -122,7 +122,7 @@ private:
 
 time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank root, std::int64_t bytes, const link& l) {
     const bounds b(arrivals, root, bytes, l);
-    if (bytes == 0 && traits(what).moves_data()) return b.last();  // nobody has to send anything
+    if (bytes == 0 && traits(what).moves_data()) return b.last();  // no rank has to send anything
     switch (what) {
         case collective::barrier: return b.barrier();
         case collective::bcast: return b.bcast();

@@ -6,7 +6,7 @@
 //          the one before, and is busy for g + x. The step ends at n + x, when the last byte has left the buffer.
 //   recv   the first byte comes in at n + L. The receiver's interface serves messages in the order in which they come
 //          in, and is busy with each for g + x. When the last byte is in (at n + L + x, if it had not to wait), and
-//          what the receive waits for has ended, and the rank is there, the CPU is busy for o. The step is these o.
+//          what the receive waits for has ended, and the rank has arrived, the CPU is busy for o. The step is these o.
 // So a message takes L + 2o + x, and of n messages in a row each takes max(o, g + x) more (Eqs II.5 to II.9).
 // A combine takes the CPU for its time per byte. Copies are free and take nothing.
 // Messages of `rendezvous` bytes or more are not sent before the receive waits for nothing but the message; what the

@@ -22,7 +22,7 @@ constexpr std::array power_units{unit{"", 1.}, unit{"W", 1.}, unit{"mW", 1., 1e3
 double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
 double parse_power(std::string_view text) { return parse_with_unit(text, power_units, "number of watts", "0.5W"); }
 
-/// In the unit that suits it, if it is read back as the same number.
+/// In a suitable unit, if it reads back as the same number.
 std::string format_energy(double joules) {
     for (const unit& u : energy_units) {
         if (u.name.empty() || joules * u.divisor < 1) continue;
@@ -138,7 +138,7 @@ model parse_model(std::string_view text) {
     constexpr std::string_view prefix = "file:";
     if (!text.starts_with(prefix)) return parse_line(text);
     text.remove_prefix(prefix.size());
-    // A comma may also be part of the file's name, so only what is a kind of model is one.
+    // A comma may also be part of the file's name, so the text after it counts only if it names a kind of model.
     const std::size_t comma = text.rfind(',');
     const auto wanted = std::ranges::find(kinds, comma == text.npos ? "" : text.substr(comma + 1), &kind::name);
     if (wanted == kinds.end()) return read_model(std::string(text), nullptr);
@@ -170,7 +170,7 @@ double ideal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
 }
 
 std::uint32_t optimal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {
-    constexpr std::int64_t most = 1 << 12;  // where a message costs next to nothing, more would only cost planning
+    constexpr std::int64_t most = 1 << 12;  // where messages cost next to nothing, more would only make planning slower
     const double ideal = ideal_segments(m, ranks, bytes);
     if (!(ideal >= 1)) return 1;  // also if nothing costs anything
     return static_cast<std::uint32_t>(

@@ -16,7 +16,7 @@ inline void finish(program& p, std::uint32_t s, std::int64_t begin, std::int64_t
     if (!p.begins.empty()) p.begins[s] = begin;
 }
 
-// Each runs all steps of the program that can run. `ready` of each step has been set to when its rank allows it.
+// Each runs all steps of the program that can run. `ready` of each step is the earliest time that its rank allows.
 // `inside` tells what messages within a host cost.
 void run(const hockney& m, const hockney& inside, program& p);
 void run(const loggp& m, const loggp& inside, program& p);

@@ -46,7 +46,7 @@ simulation simulate(const model& m, std::span<const schedule> all, std::span<con
     simulation result;
     if (all.empty()) return result;
     program p = link(all, layouts);
-    const std::int64_t first_arrival = std::ranges::min(arrivals).count();  // nobody knows of the operation before
+    const std::int64_t first_arrival = std::ranges::min(arrivals).count();  // no rank knows of the operation before
     for (std::uint32_t s = 0; s < p.size(); ++s) {
         linked_step& me = p.steps[s];
         const bool waits = !options.early || p.original(s).needs_arrival();

@@ -35,7 +35,7 @@ std::vector<double> times_in_order(std::span<const double> samples) {
     return v;
 }
 
-/// All of `v`, which is reordered, but a share at either end.
+/// The range of `v`, which is reordered, without a share at either end.
 estimate with_interval(double value, std::vector<double>& v, double share) {
     const auto at = [&v](std::size_t k) {
         const auto i = v.begin() + static_cast<std::ptrdiff_t>(k);
@@ -46,7 +46,7 @@ estimate with_interval(double value, std::vector<double>& v, double share) {
     return {value, at(outside), at(v.size() - 1 - outside)};
 }
 
-/// What to leave out at either end for 95 %. Resamples of n samples spread less than where the samples come from, by
+/// The share to leave out at either end for 95 %. Resamples of n samples spread less than their distribution, by
 /// 1 - 1/n, and Student's limits are wider than normal ones (Hesterberg 2015, expanded percentiles). With 2.5 % at
 /// either end, intervals from 7 samples would hold the true median in 88 of 100 cases.
 double share_outside(std::size_t samples) {
@@ -58,7 +58,7 @@ double share_outside(std::size_t samples) {
     return std::erfc(t * std::sqrt(n / (n - 1)) / std::numbers::sqrt2) / 2;
 }
 
-/// Draws as many samples as there are, with repetition; which is drawn how often is all that the median needs.
+/// Draws as many samples as there are, with repetition; the median needs only how often each is drawn.
 class bootstrap {
 public:
     bootstrap(const std::vector<double>& ordered, splitmix& random)
@@ -122,7 +122,7 @@ comparison compare_medians(std::span<const double> a, std::span<const double> b,
         const double of_one = of_x.next_median();  // both draw from one source, so their order counts
         r = ratio_of(of_one, of_y.next_median());
     }
-    // A ratio of two medians takes many more values than a median, so that plain percentiles do.
+    // A ratio of two medians takes many more values than a median, so plain percentiles are enough.
     return {with_interval(ratio, ratios, 0.025), p};
 }
 

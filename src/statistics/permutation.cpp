@@ -1,5 +1,5 @@
-// The permutation test deals values that lie in order to two hands. So each hand is in order too, and its median is at
-// hand: no permutation has to be sorted.
+// The permutation test deals sorted values to two hands. So each hand is sorted too, and its median is known: no
+// permutation has to be sorted.
 #include "statistics/permutation.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace rubato {
 namespace {
 
 constexpr std::size_t permutations = 20'000;
-constexpr std::size_t most_exact_pairs = 100;  // of more, a sum of ranks is as good as normal
+constexpr std::size_t most_exact_pairs = 100;  // with more, a sum of ranks is practically normal
 
 /// Twice the rank of a value among values in order, so that the mean rank of equal ones is whole.
 std::size_t double_rank(const std::vector<double>& ordered, double value) {
@@ -21,7 +21,7 @@ std::size_t double_rank(const std::vector<double>& ordered, double value) {
 
 std::size_t distance(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
 
-/// The samples of `a` and `b` in order, dealt anew to two hands of the same sizes.
+/// The sorted samples of `a` and `b`, dealt again to two hands of the same sizes.
 class hands {
 public:
     hands(const std::vector<double>& a, const std::vector<double>& b)
@@ -37,8 +37,9 @@ public:
         off_balance_ = off_balance(sum);
     }
 
-    /// Are the hands' medians as far apart as those of `a` and `b`, or farther? If as far, ranks decide, or the medians
-    /// of 30 times 1 and 30 times 2 would be so in most cases. `to_second(i)`, 0 or 1, says who gets the i-th value.
+    /// Are the hands' medians as far apart as those of `a` and `b`, or farther? If equally far, ranks decide:
+    /// otherwise, with 30 times 1 and 30 times 2, that would hold in most cases. `to_second(i)`, 0 or 1: who gets the
+    /// i-th value.
     template <class Choice>
     bool deal(Choice to_second) {
         double* const first = of_[0].data();
@@ -46,7 +47,7 @@ public:
         std::size_t i = 0;
         std::size_t held_by_second = 0;
         std::size_t sum = 0;
-        // Both take a value and one keeps it: a branch would be guessed wrong half the time.
+        // Both take a value and one keeps it: a branch would be predicted wrong half the time.
         const auto give_next = [&] {
             first[i - held_by_second] = second[held_by_second] = all_[i];
             const std::size_t kept = to_second(i);

@@ -21,8 +21,8 @@ inline double apart(double a, double b) { return ratio_of(std::max(a, b), std::m
 /// medians have a ratio so far from 1.
 double permutation_test(const std::vector<double>& a, const std::vector<double>& b, splitmix& random);
 
-/// Wilcoxon's signed-rank test. If `a` and `b` were the same, each pair could as well be the other way round: of all
-/// ways to swap some, how many sum up the ranks to a difference as large? With the median of the ratios instead of the
+/// Wilcoxon's signed-rank test. If `a` and `b` were the same, each pair could as well be the other way round: the share
+/// of all ways to swap some pairs whose rank sum differs at least as much. With the median of the ratios instead of
 /// ranks, ten pairs that all agree would not be significant yet.
 double signed_rank_test(std::span<const double> a, std::span<const double> b);
 

@@ -27,7 +27,7 @@ moments moments_of(std::span<const double> v) {
     return m;
 }
 
-/// A quotient that is 0 for 0 to 0.
+/// A quotient; 0/0 is 0.
 double quotient(double a, double b) {
     if (b != 0) return a / b;
     return a == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), a);
@@ -83,7 +83,7 @@ test_result runs_test(std::span<const double> samples) {
     }
     const double n = above + below;
     const double pairs = 2 * above * below;
-    if (pairs <= n) return {};  // one of each at most: any order is as good
+    if (pairs <= n) return {};  // at most one of each: every order is equally likely
     const double expected = pairs / n + 1;
     const double z = (runs - expected) / std::sqrt(pairs * (pairs - n) / (n * n * (n - 1)));
     return {z, std::erfc(std::abs(z) / std::numbers::sqrt2)};
@@ -124,7 +124,7 @@ linear_trend fit_trend(std::span<const double> samples) {
     for (const double s : samples) products += position++ * (s - m.mean);
     const double slope = products / (m.count * (m.count * m.count - 1) / 12);
     const double explained = slope * products;
-    // What rounding leaves of a perfect line can be below 0.
+    // Rounding can make the residual of a perfect line negative.
     const double f = quotient(explained, std::max(m.squares - explained, 0.) / (m.count - 2));
     return {slope, chance_above(f, 1, m.count - 2), quotient(slope * (m.count - 1), std::abs(m.mean))};
 }

@@ -1,8 +1,8 @@
-// What measured times say and what they do not: medians with intervals, ratios of medians, and whether the samples are
-// as independent and steady as these suppose (Marendic et al. 2016, sec. 6.2).
+// Statistics of measured times: medians with intervals, ratios of medians, and whether the samples are as independent
+// and steady as these assume (Marendic et al. 2016, sec. 6.2).
 //
-// Samples are finite numbers in the order in which they were measured. Where a test has too little to go by, its
-// statistic is 0 and its p 1. What is drawn at random is the same on every machine.
+// Samples are finite numbers in the order in which they were measured. Where a test has too few samples, its statistic
+// is 0 and its p 1. Random draws are the same on every machine.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -15,7 +15,7 @@
 
 namespace rubato {
 
-/// With fewer samples than this even their range holds the median with less than 95 %.
+/// With fewer samples than this even their range holds the median with less than 95 % probability.
 inline constexpr std::size_t fewest_for_interval = 6;
 
 /// Throws if there are no samples, as do all functions here that return an estimate.
@@ -44,8 +44,8 @@ struct comparison {
 /// ratio, the ones count whose ranks differ as much.
 RUBATO_API comparison compare_medians(std::span<const double> a, std::span<const double> b, std::uint64_t seed = 1);
 /// The same for samples that were taken in pairs, one of each in a repetition: the median of the ratios within pairs,
-/// and Wilcoxon's signed-rank test of them, over all ways to swap `a` and `b` in some pairs. What disturbs both of a
-/// pair does not matter here.
+/// and Wilcoxon's signed-rank test of them, over all ways to swap `a` and `b` in some pairs. A disturbance of both
+/// samples of a pair does not matter here.
 RUBATO_API comparison compare_paired(std::span<const double> a, std::span<const double> b, std::uint64_t seed = 1);
 
 struct test_result {
@@ -70,15 +70,15 @@ RUBATO_API linear_trend fit_trend(std::span<const double> samples);
 /// The share of samples farther from the middle half of them than 1.5 times its width.
 RUBATO_API double outlier_share(std::span<const double> samples);
 
-/// With fewer samples the tests find nothing but accidents.
+/// With fewer samples the tests find only chance.
 inline constexpr std::size_t fewest_for_remarks = 10;
-/// At the usual 0.05, every twentieth line of a table would carry each remark for nothing.
+/// At the usual 0.05, every twentieth line of a table would get each remark by chance.
 inline constexpr double remarkable_p = 0.01;
 /// With many samples any drift becomes significant; what is less than this changes no decision.
 inline constexpr double remarkable_drift = 0.02;
 /// Of exponentially distributed times 5 % are outliers, of normal ones 1 %: a tail is no reason to warn.
 inline constexpr double remarkable_outliers = 0.1;
-/// So many are an accident, however few the samples are.
+/// So few outliers are chance, for any number of samples.
 inline constexpr double unremarkable_outliers = 3;
 
 /// What a reader should know before trusting an interval:

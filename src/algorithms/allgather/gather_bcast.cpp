@@ -14,7 +14,7 @@ schedule allgather_gather_bcast(const problem& p, rank me) {
     const slice all = b.output(0, static_cast<std::uint32_t>(p.ranks));
     if (t.parent) {
         const auto sent = b.send(rank(0), b.input());
-        b.recv(*t.parent, all, {sent});  // in place, that is where it lies
+        b.recv(*t.parent, all, {sent});  // in place, the chunk to send is in that memory
     } else {
         for (std::int32_t r = 1; r < p.ranks; ++r) b.recv(rank(r), b.output(chunk_of(rank(r))));
         b.copy(b.input(), b.output(chunk_of(me)));

@@ -12,7 +12,7 @@ schedule allgather_linear(const problem& p, rank me) {
     const slice all = b.output(0, static_cast<std::uint32_t>(p.ranks));
     if (me.value != 0) {
         const auto sent = b.send(rank(0), b.input());
-        b.recv(rank(0), all, {sent});  // in place, that is where it lies
+        b.recv(rank(0), all, {sent});  // in place, the chunk to send is in that memory
         return std::move(b).finish();
     }
     for (std::int32_t r = 1; r < p.ranks; ++r) b.recv(rank(r), b.output(chunk_of(rank(r))));

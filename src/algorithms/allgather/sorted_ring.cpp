@@ -1,16 +1,16 @@
-// Sorted ring. Ranks are lined up by arrival, and those who come together join together. When they do, chunks go around
-// the ring of all who are there by then, to everybody who lacks them: the new ones get all, the others what is new. So
-// a chunk waits behind nobody who comes later than its owner.
+// Sorted ring. Ranks are lined up by arrival, and ranks that arrive together join as a group. When a group joins,
+// chunks go around the ring of all ranks that have arrived: the new ranks get all chunks, the others only the new
+// chunks. So no chunk waits for a rank that arrives later than its owner.
 //
-// Begun early, chunks are sent to who is not there as well: each by its owner to the first who comes later, so that no
-// link carries all of them, and from there down the line. Only a group's own chunks go from its last rank to the first
-// one of all and around. Chunks of latecomers are cut into segments, so that they are soon with all; those of a group
-// together into as many.
+// Begun early, chunks are also sent to ranks that have not arrived: each by its owner to the first later rank, so that
+// no link carries all of them, and from there down the line. Only a group's own chunks go from its last rank to the
+// first rank of the line and around. Chunks of late ranks are cut into segments, so that they reach all ranks soon; the
+// chunks of a group are together cut into as many.
 //
-// Cost: (P - 1)(alpha + m beta), m = one chunk, if all are there. After a last arrival as much, as that rank lacks all
-// other chunks: this is the bound, and a ring keeps it, too, so segments would not help. Begun early those lie there
-// already, and the tail is (P - 2 + N)(alpha + m/N beta), N = segments; the bound is alpha + m beta, and a ring begun
-// early needs as much as before. A rank receives nothing but what its output has room for.
+// Cost: (P - 1)(alpha + m beta), m = one chunk, if all have arrived. The same after a last arrival, as that rank lacks
+// all other chunks: this is the bound. A ring reaches it, too, so segments would not help. Begun early, those chunks
+// have already been received, and the tail is (P - 2 + N)(alpha + m/N beta), N = segments; the bound is alpha + m beta,
+// and a ring begun early needs as long as before. A rank receives only what its output has room for.
 // Rank counts: any. Without predicted arrivals it is the ring.
 // Source: ours, after Thakur, Rabenseifner & Gropp 2005.
 #include "algorithms/builders.hpp"
@@ -50,8 +50,8 @@ std::vector<std::size_t> in_order(const joining& group, std::size_t mine) {
 }
 
 /// Begun early, chunks go down the whole line, which takes a round for each rank, or less, as round times are cautious.
-/// Who comes so long after the one before begins a group; so does anybody who does not come with others, unless they
-/// come in a crowd: a chunk that goes its own way keeps links busy for about twice its time.
+/// A rank that arrives so long after the one before begins a group. So does any rank that arrives alone, unless many
+/// ranks arrive closely: a chunk that is sent on its own keeps links busy for about twice its time.
 std::vector<joining> groups_begun_early(const problem& p, const std::vector<rank>& line) {
     const auto when = [&](std::size_t i) {
         return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(line[i].value)];

@@ -1,12 +1,12 @@
-// Sorted tree. All but the last rank to come exchange their chunks as in Bruck's. When the last one has come, its chunk
-// goes to everybody down a binomial tree of its own, and one who passes nothing on in that tree gives it all others'.
-// If no single rank is expected long after the others, Bruck's among all.
+// Sorted tree. All ranks but the last to arrive exchange their chunks as in Bruck's algorithm. When the last rank has
+// arrived, its chunk goes to everybody down its own binomial tree, and a leaf of that tree sends it all other chunks.
+// If no single rank is expected long after the others, all use Bruck's algorithm.
 //
 // Cost: the larger of n (alpha + m beta) and 2 alpha + (P - 1) m beta after the last arrival, n = ceil(log2 P), m = one
-// chunk; begun early n (alpha + m beta), which is the bound for so small a chunk that is not cut. Bruck's needs n alpha
-// + (P - 1) m beta. Before, as much among the others. So it pays if the last one comes so long after them: P rounds, or
-// two thirds, as a round's time has combining in it, or caution. Where only latency counts that is too much, but there
-// is nothing to gain: the bound is n alpha. Rank counts: any. Source: ours, after Proficz 2020, Fig. 11.
+// chunk; begun early n (alpha + m beta), which is the bound for a small chunk that is not cut. Bruck's needs n alpha +
+// (P - 1) m beta; before the last arrival the others need as much. So it pays if the last rank arrives that long after
+// them: P rounds, or two thirds, as a round's time includes combining, or caution. Where latency dominates that is too
+// long, but nothing is lost: the bound is n alpha. Rank counts: any. Source: ours, after Proficz 2020, Fig. 11.
 #include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/in_order.hpp"

@@ -1,10 +1,10 @@
-// Two-level allgather. The ranks of a host hand their chunks to the first of them to arrive. These leaders send them to
-// each other, in the order in which their owners and receivers are there, and where these come within a round of each
-// other, with another host each time. When a host is complete, its ranks get all that has come, and what comes from
-// then on, along a line.
+// Two-level allgather. The ranks of a host send their chunks to the first of them to arrive, the leader. Leaders send
+// chunks to each other in the order in which owner and receiver have arrived; chunks within a round of each other go to
+// a different host each time. When all ranks of a host have arrived, they get the received chunks, and each later one,
+// along a line.
 //
-// Cost: (P - p)(alpha + m beta) on a leader's link, m = one chunk, p ranks on a host, if all are there; within a host
-// (P - 1) chunks pass each rank beside that. After a last arrival, if all else is done, (H - 1)(alpha + m beta), H
+// Cost: (P - p)(alpha + m beta) on a leader's link, m = one chunk, p ranks on a host, if all have arrived; within a
+// host (P - 1) chunks pass each rank beside that. After a last arrival, if all else is done, (H - 1)(alpha + m beta), H
 // hosts, and p - 1 messages within a host. With all ranks on one host it is the sorted ring. Rank counts: any, and any
 // number of them on a host. If nothing is known of hosts, each rank has its own. Source: ours; leaders as in Karonis et
 // al. 2000.
@@ -21,9 +21,9 @@ namespace {
 
 /// A chunk goes from this host's leader to another's, comes from there, or comes to the leader within the host.
 struct move {
-    std::int64_t round;  // in which the owner and the receiver are there
+    std::int64_t round;  // in which the owner and the receiver have arrived
     std::size_t step;    // from the sending host around to the receiving one
-    bool comes;          // last, as it is handed down then, and what goes out should not wait for that
+    bool comes;          // received chunks last: they are passed on then, and sends should not wait for that
     std::size_t place;   // of the owner in its host
     std::size_t from;
     std::size_t to;
@@ -31,7 +31,7 @@ struct move {
     auto key() const { return std::tuple(round, step, comes, place); }
 };
 
-/// All hosts have the same order, so that nobody waits for somebody who waits for it.
+/// All hosts have the same order, so that no two wait for each other.
 std::vector<move> moves_of(const problem& p, const host_view& h) {
     const time_ns round = std::max(p.round_time, time_ns(1));
     const time_ns earliest = p.arrivals.empty() ? time_ns{} : std::ranges::min(p.arrivals);
@@ -67,7 +67,7 @@ schedule allgather_two_level(const problem& p, rank me) {
     builder b(p, me, 1);
     const std::span<const rank> line = h.members(h.mine());
     if (!h.leads()) b.send(line.front(), b.input());
-    std::vector<rank> waiting;  // whose chunks have come, but not all ranks of the host
+    std::vector<rank> waiting;  // owners of received chunks, while the host is not complete
     std::size_t missing = line.size();
     for (const move& m : moves_of(p, h)) {
         const rank owner = h.members(m.from)[m.place];

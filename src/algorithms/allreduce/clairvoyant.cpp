@@ -1,22 +1,22 @@
-// Clairvoyant allreduce. Those who come first stand in a ring, and some of them, the owners, own a part of the vector
-// each. Parts are summed up around the ring, each to its owner, while others are missing. Who comes late hands each
-// owner its part, one after the other. As soon as a part is complete it goes on around the ring, and to those who came
-// late; who comes last passes nothing on. So after the last arrival every link carries about one vector, where a ring
-// of all needs two.
+// Clairvoyant allreduce. The first ranks to arrive form a ring, and some of them, the owners, each own a part of the
+// vector. While other ranks are missing, parts are summed around the ring, each to its owner. A late rank sends each
+// owner its part, one after the other. A complete part goes on around the ring and to the late ranks; the last rank
+// passes nothing on. So after the last arrival every link carries about one vector, where a ring of all ranks needs
+// two.
 //
-// It goes in rounds: in each, one block of every part goes in, and those of the round before go out, as in the
-// allgather around a ring; so all links have the same to do at any time. Latecomers that come within the time of a
-// vector come together, and each begins with another owner, so that they are not in each other's way. They hand in no
-// more than a few rounds before what is complete comes back: were all sent at once, all would be there at the same
-// time, at the end.
+// It works in rounds: in each, one block of every part goes to its owner, and the complete blocks of the round before
+// go out, as in the allgather around a ring; so all links have equal work at any time. Late ranks that arrive within
+// the time of a vector count as together; each begins with a different owner, so that they do not share links. They
+// send at most a few rounds ahead of the complete blocks that come back: if they sent everything at once, all blocks
+// would be complete only at the end.
 //
-// Let M be the time of a vector on a link, N segments. If the last one comes alone there is one owner: its vector takes
-// M to it, and from there P segments along all others, also those who came late before: tail M (1 + P/N). If g come
-// together all e of the ring are owners. In each of N/e rounds a link carries e blocks, g - 1 more that are handed in,
-// and k - 1 more to k latecomers, not all at the same time; the first round goes in alone, and the last one out:
-// M (1 + (g + k - 2)/e + (2 e + g - 1)/N). How many are in the ring is what makes an estimate of the end the least. If
-// nobody is late enough, it is an algorithm for ranks that come together. So it is if P N is above 2^18, as a plan
-// would take long: with so many ranks P/N is too much to gain anything, or segments are so small that fewer do.
+// Let M be the time of a vector on a link, N segments. If the last rank arrives alone there is one owner: its vector
+// takes M to the owner, and the total P segments along all others, earlier late ranks included: tail M (1 + P/N). If g
+// arrive together all e ranks of the ring are owners. In each of N/e rounds a link carries e blocks, g - 1 more from
+// late ranks, and k - 1 more to k late ranks, not all at the same time; the first round only sends in, the last only
+// out: M (1 + (g + k - 2)/e + (2 e + g - 1)/N). The size of the ring is the one with the earliest estimated end. If no
+// rank is late enough, an algorithm for ranks that arrive together is used. The same if P N is above 2^18, where a plan
+// would take long: with so many ranks P/N is too large for a gain, or segments are so small that fewer are enough.
 //
 // Rank counts: any. All ranks get the same bits: every part is combined once, or by everybody in the same order.
 // Source: ours, after Marendic et al. 2016, 5.4, and the ring of Patarasuk, Yuan 2009.
@@ -32,18 +32,18 @@
 namespace rubato {
 namespace {
 
-/// Of segments times ranks: so long does a rank look for its steps, and so many has the only owner if all ranks come
-/// one by one.
+/// Limit of segments times ranks: a rank's search for its steps takes that long, and a single owner has that many steps
+/// if all ranks arrive one by one.
 constexpr std::uint64_t most_work = 1 << 18;
 
-/// How many of those who arrive at these times come with the last one.
+/// How many of the ranks with these arrivals arrive together with the last one.
 std::size_t together(std::span<const double> arrivals, std::size_t ring, double vector) {
     std::size_t last = 1;
     while (last < arrivals.size() - ring && arrivals[arrivals.size() - last - 1] > arrivals.back() - vector) ++last;
     return last;
 }
 
-/// When it ends, in doubles: the same sums give the same everywhere.
+/// When it ends, in doubles: the same sums give the same bits everywhere.
 double estimated_end(std::span<const double> arrivals, std::size_t ring, std::uint32_t segments, double segment) {
     const double vector = segment * segments;
     double ready = arrivals[ring - 1] + vector;
@@ -58,9 +58,9 @@ double estimated_end(std::span<const double> arrivals, std::size_t ring, std::ui
     return std::max(ready, arrivals.back()) + vector * (1 + (in + out) / e) + fill * segment;
 }
 
-/// How many should not count as late, that it ends first.
+/// How many ranks should count as not late for the earliest end.
 std::size_t count_early(std::span<const double> arrivals, std::uint32_t segments, double segment) {
-    constexpr std::size_t most = 32;  // only the widest gaps are looked at
+    constexpr std::size_t most = 32;  // only the widest gaps are tried
     std::vector<std::size_t> cuts;
     for (std::size_t i = 2; i < arrivals.size(); ++i)
         if (arrivals[i] > arrivals[i - 1]) cuts.push_back(i);
@@ -71,7 +71,7 @@ std::size_t count_early(std::span<const double> arrivals, std::uint32_t segments
                                      [&](std::size_t i) { return estimated_end(arrivals, i, segments, segment); });
 }
 
-/// One rank's side, with some that come late. Ranks are places in the line: the ring, then who is late.
+/// One rank's side when some ranks are late. Ranks are places in the line: first the ring, then the late ranks.
 class spread_sum {
 public:
     spread_sum(const problem& p, rank me, const std::vector<rank>& line, std::size_t ring, std::size_t last)
@@ -140,7 +140,7 @@ private:
         }
         if (mine_ == part) {
             const slice sum = piece(b_.output(), part, q);
-            // Who comes with the last one must not wait for another to be taken in.
+            // Ranks that arrive together with the last one must not wait for each other.
             const slice received = late < last_ ? rooms_.take(sum.shape, sum) : b_.scratch(sum.shape, 1);
             b_.recv(who(late), received);
             b_.combine(received, sum);
@@ -156,8 +156,8 @@ private:
             if (part_at(mine_) < owners_) b_.send(who(around_all(mine_ + 1)), piece(b_.output(), part_at(mine_), q));
             if (part_at(before) < owners_) b_.recv(who(before), piece(b_.output(), part_at(before), q));
         }
-        // Owners serve latecomers with their own part, each in another turn. The only owner has no time for it: the
-        // last one gets it where it ends.
+        // Owners send their own part to late ranks, each in a different turn. A single owner has no time for that: the
+        // last rank gets the total from the end of the line.
         if (owners_ > 1)
             for (std::int32_t late = ring_; late < ranks_; ++late) serve(late, around(turn + ranks_ - 1 - late), q);
         else if (turn + 1 == passing_)
@@ -178,8 +178,8 @@ private:
     std::int32_t ring_;
     std::int32_t owners_;
     std::int32_t ranks_;
-    std::int32_t last_;     // from this place on they come together
-    std::int32_t passing_;  // so many pass on what is complete: the ring, or for one owner all but the last one
+    std::int32_t last_;     // ranks from this place on arrive together
+    std::int32_t passing_;  // ranks that pass on complete blocks: the ring, or with one owner all but the last
     std::uint32_t blocks_;  // of a part
     std::int32_t mine_;
     builder b_;

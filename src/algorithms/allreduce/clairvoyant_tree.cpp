@@ -1,13 +1,14 @@
-// Clairvoyant allreduce for many ranks. All vectors are reduced as in reduce/clairvoyant_plus to the first rank to
-// arrive, and each segment that is complete there goes out at once: down the two trees of bcast/two_tree among all but
-// the last one to come, and from them, in turn, to that one, which passes nothing on. So after the last arrival every
-// link carries about one vector, as in allreduce/clairvoyant, and it takes log2 P steps to all ranks instead of P.
+// Clairvoyant allreduce for many ranks. All vectors are reduced to the first rank to arrive, as in
+// reduce/clairvoyant_plus. Each segment that is complete there goes out at once, down the two trees of bcast/two_tree
+// among all ranks but the last; those take turns in sending to the last rank, which passes nothing on. So after the
+// last arrival every link carries about one vector, as in allreduce/clairvoyant, with log2 P steps to all ranks instead
+// of P.
 //
 // Let M be the time of a vector on a link, N segments. After the last arrival, if the others are done: M for its vector
 // to go in, and two trees of ceil(log2 P) levels, in each of which a segment takes two steps at most, and one more:
 // M (1 + (2 ceil(log2 P) + 2)/N), and the trees lose some time where ranks serve the last one: M/8 to M/2 in
-// simulation. Unless the last one comes alone, so much later than the others that this pays, it is an algorithm for
-// ranks that come together.
+// simulation. Unless the last rank arrives alone, late enough for this to pay, an algorithm for ranks that arrive
+// together is used.
 //
 // Rank counts: any. All ranks get the same bits: every segment is combined once.
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.
@@ -26,7 +27,7 @@ namespace {
 
 using clairvoyant::relay;
 
-/// In which round the root holds each segment for good.
+/// The round after which the root has each segment complete.
 std::vector<std::int64_t> completions(const clairvoyant::rounds& r, const problem& p) {
     std::vector<std::int64_t> round(p.segments, -1);
     for (std::size_t k = 0; k < r.busy.size(); ++k)
@@ -35,7 +36,7 @@ std::vector<std::int64_t> completions(const clairvoyant::rounds& r, const proble
     return round;
 }
 
-/// Where what is complete goes, segment by segment, as far as these ranks take part: all would take much memory.
+/// The ways of complete segments, only as far as these ranks take part: those of all ranks would take much memory.
 std::vector<relay> spread(const problem& p, const std::vector<rank>& line, const std::vector<std::int64_t>& complete,
                           std::span<const rank> who) {
     std::vector<std::uint32_t> order(p.segments);
@@ -79,8 +80,8 @@ std::vector<relay> spread(const problem& p, const std::vector<rank>& line, const
     return some;
 }
 
-/// Whether a quarter of the others' work is done when the last one comes: with less, it takes two vectors' time after
-/// that, as the ring does.
+/// Whether a quarter of the others' work is done when the last rank arrives: with less, two vectors' time is left then,
+/// as in the ring.
 bool pays(const problem& p, const std::vector<double>& arrivals) {
     if (p.ranks < 3) return false;
     const double gap = arrivals.back() - arrivals[arrivals.size() - 2];

@@ -1,9 +1,9 @@
-// Straggler's allreduce, for small vectors. All but the last rank to come sum up along a tree in which those who come
-// last are next to its root, and all of them get their sum, and the last one, too. When that comes, its vector goes
-// down a binomial tree of its own, and everybody adds it. If nobody is expected long after the others, recursive
-// doubling.
+// Straggler's allreduce, for small vectors. All ranks but the last to arrive are summed along a tree in which later
+// ranks are closer to the root, and the sum is sent to all, the last rank included. When the last rank arrives, its
+// vector goes down its own binomial tree, and every rank adds it. If no rank is expected long after the others,
+// recursive doubling is used.
 //
-// Cost: n (alpha + m beta) + m gamma after the last arrival, n = ceil(log2 P): what the last one has cannot reach
+// Cost: n (alpha + m beta) + m gamma after the last arrival, n = ceil(log2 P): the last rank's data cannot reach
 // everybody in fewer messages. Before, 2 n (alpha + m beta) + n m gamma among the others.
 // Rank counts: any. All ranks get the same bits: each adds the last one's vector to the same sum.
 // Source: ours.
@@ -14,12 +14,12 @@
 namespace rubato {
 namespace {
 
-/// The last of the line adds nothing before it comes; the others' sum is with everybody, it too, when it does.
+/// The last rank of the line contributes when it arrives; by then all ranks, itself included, have the others' sum.
 schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line) {
     builder b(p, me, 1);
     const rank last = line.back();
     const std::vector<rank> others(line.begin(), line.end() - 1);
-    // The last one's vector goes down a tree of its own.
+    // The last rank's vector goes down its own tree.
     const tree down = lined_up_tree(last, me, others).shape();
     if (me == last) {
         const slice sum = b.scratch_chunks();

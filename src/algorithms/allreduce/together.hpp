@@ -1,4 +1,4 @@
-// The allreduce for ranks that come together, for those that are made for late ones.
+// The allreduce for ranks that arrive together, which algorithms for late ranks use when none is late.
 #pragma once
 
 #include "algorithms/builders.hpp"

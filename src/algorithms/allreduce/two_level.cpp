@@ -1,6 +1,6 @@
-// Two-level allreduce. The ranks of a host combine their data at the first of them to arrive as in
-// reduce/clairvoyant_plus; these leaders do as in allreduce/clairvoyant among the hosts, a host being there when all
-// its ranks are; then the total goes along a line to all ranks of a host, those who come first before the others.
+// Two-level allreduce. The ranks of a host combine their data at the first of them to arrive, the leader, as in
+// reduce/clairvoyant_plus. Leaders run allreduce/clairvoyant among the hosts, where a host arrives when all its ranks
+// have. Then the total goes along a line to all ranks of a host, in the order of arrival.
 //
 // Cost: that of reduce/clairvoyant_plus within the largest host, of allreduce/clairvoyant among the hosts, and of a
 // broadcast within the largest host; only leaders' messages cross between hosts. With all ranks on one host it is

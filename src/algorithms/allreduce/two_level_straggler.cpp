@@ -1,6 +1,6 @@
 // Two-level straggler's allreduce, for small vectors. The ranks of a host combine their data at the first of them to
-// arrive as in reduce/clairvoyant_plus; these leaders do as in allreduce/straggler among the hosts, a host being there
-// when all its ranks are; then the total goes down a binomial tree to all ranks of a host.
+// arrive, the leader, as in reduce/clairvoyant_plus. Leaders run allreduce/straggler among the hosts, where a host
+// arrives when all its ranks have. Then the total goes down a binomial tree to all ranks of a host.
 //
 // Cost: that of reduce/clairvoyant_plus within the largest host, of allreduce/straggler among the hosts, and of a
 // binomial broadcast within the largest host; only leaders' messages cross between hosts. With all ranks on one host it

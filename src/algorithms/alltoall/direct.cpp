@@ -10,7 +10,7 @@ namespace rubato {
 
 schedule alltoall_direct(const problem& p, rank me) {
     builder b(p, me, 1);
-    // In an allgather everyone is sent the same.
+    // In an allgather every rank is sent the same chunk.
     const auto chunk_for = [&](rank r) { return traits(p.what).wide_input ? b.input(chunk_of(r)) : b.input(); };
     for (std::int32_t i = 1; i < p.ranks; ++i) {
         const rank to = around(me, i, p.ranks);

@@ -1,13 +1,13 @@
-// Sorted pairwise exchange. Ranks are lined up by arrival, and those who come together join together. Then they
-// exchange chunks with each other and with all who were there before, as in the pairwise exchange; those who were there
-// take part in that as far as the new ones need it, as they have exchanged all else before.
+// Sorted pairwise exchange. Ranks are lined up by arrival, and ranks that arrive together join as a group. The group
+// exchanges chunks within itself and with all earlier ranks, as in the pairwise exchange; the earlier ranks have
+// already exchanged all other chunks.
 //
 // A rank has a few exchanges under way, so that a link is not idle while one ends and the next begins, but no more: so
 // chunks do not pile up anywhere, and few share a link.
 //
-// Cost: (P - 1)(alpha + m beta), m = one chunk, if all are there; as long after the last arrival. That is the bound:
-// all that the last one has to send passes its link then. The pairwise exchange keeps it, too, but nobody leaves
-// before. Without predicted arrivals it is the pairwise exchange, by distance.
+// Cost: (P - 1)(alpha + m beta), m = one chunk, if all have arrived; as long after the last arrival. That is the bound:
+// all that the last rank has to send passes its link then. The pairwise exchange reaches it, too, but there no rank
+// leaves earlier. Without predicted arrivals it is the pairwise exchange, by distance.
 //
 // Rank counts: any. Source: ours, after Thakur, Rabenseifner & Gropp 2005.
 #include "algorithms/pattern/arrival_order.hpp"

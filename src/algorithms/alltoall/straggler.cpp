@@ -1,11 +1,11 @@
-// Straggler's alltoall, for small chunks. All but the last rank to come exchange theirs as in Bruck's, and gather what
-// they have for it. When it comes, it gets that in one message, and its own chunks are scattered down a binomial tree.
-// If no single rank is expected long after the others, Bruck's among all.
+// Straggler's alltoall, for small chunks. All ranks but the last to arrive exchange their chunks as in Bruck's
+// algorithm, and gather the chunks for the last rank. When it arrives, it gets these in one message, and its own chunks
+// are scattered down a binomial tree. If no single rank is expected long after the others, all use Bruck's algorithm.
 //
 // Cost: n alpha + (P - 1) m beta after the last arrival, n = ceil(log2 P), m = one chunk; Bruck's needs n alpha + n P/2
-// m beta. The others are busy with the gather for up to (P - 1) m beta longer than in Bruck's among all, and so is the
-// last one with its own chunks. So it pays if the last one comes 2 P rounds after them, and 2 n more for latency.
-// Chunks that differ in size (alltoallv) are not known to the ranks on their way.
+// m beta. The gather keeps the others busy for up to (P - 1) m beta longer than Bruck's among all, and the last rank's
+// own chunks take it as long. So it pays if the last rank arrives 2 P rounds after them, and 2 n more for latency.
+// Not for alltoallv: the ranks in between do not know the sizes of chunks.
 // Rank counts: any. Source: ours, after Bruck et al. 1997.
 #include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
@@ -14,7 +14,7 @@
 namespace rubato {
 namespace {
 
-/// The last one deals with one of the others, who has all chunks for it, and with its children in a tree.
+/// The last rank's partners: one other rank, which has all chunks for it, and its children in a tree.
 schedule for_straggler(const problem& p, rank me, rank last, const all_but_one& others) {
     builder b(p, me, 1);
     const auto ranks = static_cast<std::uint32_t>(p.ranks);

@@ -1,5 +1,5 @@
 // Dissemination barrier. In the round of distance w, every rank tells the rank w places on that it and the w - 1 before
-// it are there.
+// it have arrived.
 //
 // Cost: n (L + 2o), n = ceil(log2 P).
 // Rank counts: any.

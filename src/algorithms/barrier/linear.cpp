@@ -1,4 +1,4 @@
-// Linear barrier. Everybody tells rank 0 that it is there, and when all have, rank 0 tells everybody.
+// Linear barrier. Every rank tells rank 0 that it has arrived; when all have, rank 0 tells every rank.
 //
 // Cost: 2 (L + 2o) + 2 (P - 2) g; only 2 (P - 1) messages in all, so where processors are the limit it is the quickest.
 // Rank counts: any.

@@ -1,6 +1,6 @@
-// Sorted tree barrier. That all but the last rank are there goes up a tree in which those who come last are next to its
-// root, down again, and to the last one. When that comes, it tells everybody down a binomial tree of its own. Who knows
-// of both leaves. If nobody is expected long after the others, dissemination.
+// Sorted tree barrier. All ranks but the last to arrive signal up a tree in which later ranks are closer to the root,
+// down again, and to the last rank. When the last rank arrives, it signals all others down its own binomial tree. A
+// rank leaves when it has both signals. If no rank is expected long after the others, dissemination is used.
 //
 // Cost: n (L + 2o) after the last arrival, n = ceil(log2 P), which is the bound: in each step twice as many can know of
 // it. A barrier that goes up and down needs 2n.
@@ -22,7 +22,7 @@ schedule for_straggler(const problem& p, rank me, const std::vector<rank>& line)
         barrier_on(b, lined_up_tree(line.front(), me, {line.rbegin() + 1, line.rend() - 1}).shape());
         if (me == line.front()) b.send(last, builder::presence());
     }
-    // The last one waits for nobody.
+    // The last rank waits for no other.
     const tree down = lined_up_tree(last, me, {line.begin(), line.end() - 1}).shape();
     if (me == last) {
         for (const rank child : down.children) b.send(child, builder::presence());

@@ -1,4 +1,4 @@
-// Tree barrier. Word that all are there goes up a binomial tree to rank 0, and then down again.
+// Tree barrier. Signals that all have arrived go up a binomial tree to rank 0, and then down again.
 //
 // Cost: 2n (L + 2o), n = ceil(log2 P); only 2 (P - 1) messages in all.
 // Rank counts: any.

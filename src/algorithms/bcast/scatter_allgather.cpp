@@ -1,6 +1,6 @@
 // Scatter, then allgather in log2 P rounds. A binomial tree leaves each rank one piece of the data. Then the ranks
 // double what they have: in the round of distance w, each gets the w pieces that follow its own ones from the rank w
-// places on. Nobody is sent the pieces that it kept from the scatter, so the root receives nothing.
+// places on. No rank is sent pieces that it kept from the scatter, so the root receives nothing.
 //
 // Cost: 2 n alpha + 2 (P - 1)/P s beta, n = ceil(log2 P). For data of medium length.
 // Rank counts: any; the last round moves what is left. Pieces lie where they belong from the start, so those that

@@ -1,5 +1,5 @@
 // Scatter, then ring. A binomial tree leaves each rank one piece of the data, and the pieces then go around the ring.
-// Inner ranks of the tree keep the pieces that passed through them, and the root has all: nobody is sent what it has.
+// Inner ranks of the tree keep the pieces that passed through them, and the root has all: no rank is sent what it has.
 //
 // Cost: (n + P - 1) alpha + 2 (P - 1)/P s beta, n = ceil(log2 P). For long data; each rank sends to one neighbour only.
 // Rank counts: any.

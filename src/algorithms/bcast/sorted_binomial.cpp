@@ -1,9 +1,9 @@
-// Sorted binomial tree. As the binomial one, with the ranks lined up by arrival: those who come first pass the data on,
-// those who come last are leaves, and nobody who is there waits behind one who is not.
+// Sorted binomial tree. As the binomial tree, with the ranks lined up by arrival: the first ranks pass the data on, the
+// last ones are leaves, and no rank waits for a later one.
 //
-// Cost: n (L + 2o + s G), n = ceil(log2 P), if all are there. If one rank comes T after the others, the larger of that
-// and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the order
-// is that of ranks. Source: ours, after Proficz 2020, Fig. 7.
+// Cost: n (L + 2o + s G), n = ceil(log2 P), if all have arrived. If one rank comes T after the others, the larger of
+// this and T + L + 2o + s G; begun early, the larger of this and T. Rank counts: any. Without predicted arrivals the
+// order is that of ranks. Source: ours, after Proficz 2020, Fig. 7.
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/lined_up_tree.hpp"
 

@@ -1,9 +1,9 @@
-// Sorted linear pipeline. Every rank passes each segment to the one that comes next, so that nobody who is there waits
-// behind one who is not.
+// Sorted linear pipeline. Every rank passes each segment to the rank that arrives next, so that no rank waits for a
+// later one.
 //
-// Cost: (P - 2 + N)(L + 2o + s/N G), N = segments, if all are there. If one rank comes T after the others, the larger
-// of that and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted arrivals the
-// order is that of ranks. Source: ours, after Hoefler & Moor 2014, 3.1.4.
+// Cost: (P - 2 + N)(L + 2o + s/N G), N = segments, if all have arrived. If one rank comes T after the others, the
+// larger of that and T + L + 2o + s G; begun early, the larger of that and T. Rank counts: any. Without predicted
+// arrivals the order is that of ranks. Source: ours, after Hoefler & Moor 2014, 3.1.4.
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/tree.hpp"
 

@@ -1,12 +1,12 @@
-// Sorted two-tree, for many ranks and segments. The two trees of bcast/two_tree, in which those who come first have the
-// most ranks below them, and those who come last the fewest.
+// Sorted two-tree, for many ranks and segments. The two trees of bcast/two_tree, in which the first ranks to arrive
+// have the most ranks below them, and the last ones the fewest.
 //
-// Cost: about (2 n + N)(alpha + s/N beta), n = ceil(log2 P), N segments, at least one per tree, if all are there: a
-// chain takes P + N - 2 such steps. Everybody passes data on in one of the trees, so who comes T after the others holds
-// up two of them with half of the data, and those who are served in turn with it. They get it as the late one gets its
-// own: the larger of the above and T + (N + c)(alpha + s/N beta), c = 9 to 13 in simulation; begun early, the larger of
-// that and T. Rank counts: any. Without predicted arrivals the order is that of ranks. Source: ours, after Sanders,
-// Speck, Traeff 2009.
+// Cost: about (2 n + N)(alpha + s/N beta), n = ceil(log2 P), N segments, at least one per tree, if all have arrived: a
+// chain takes P + N - 2 such steps. Every rank passes data on in one of the trees, so a rank that arrives T after the
+// others delays half of the data of two of them, and of ranks that are served in turn with it. These get it as the late
+// rank does: the larger of the above and T + (N + c)(alpha + s/N beta), c = 9 to 13 in simulation; begun early, the
+// larger of that and T. Rank counts: any. Without predicted arrivals the order is that of ranks. Source: ours, after
+// Sanders, Speck, Traeff 2009.
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/two_tree.hpp"
 

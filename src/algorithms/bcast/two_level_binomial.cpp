@@ -1,5 +1,5 @@
 // Two-level binomial broadcast, for small vectors. First among the hosts, to the first rank of each to arrive, down a
-// binomial tree in which those who come last are leaves; then within each host in the same way.
+// binomial tree in which the last to arrive are leaves; then within each host in the same way.
 //
 // Cost: (ceil(log2 H) + ceil(log2 p))(L + 2o + s G) for H hosts, p ranks on the largest. H - 1 vectors cross between
 // hosts. A rank that comes late makes wait only those of its host that come later still. Rank counts: any, and any

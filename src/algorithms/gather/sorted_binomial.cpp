@@ -1,9 +1,10 @@
-// Sorted binomial gather (SBN; BSBN if begun early). As the binomial gather, but those who arrive first hand over
-// first, and those who arrive last are nearest to the root and hand over last.
+// Sorted binomial gather (SBN; BSBN if begun early). As the binomial gather, but the first ranks to arrive send first,
+// and the last ones are nearest to the root and send last.
 //
-// Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all are there. A late rank adds what
-// it is late, as it takes in half of the chunks only then; begun early, they wait for it, and if it comes T after the
-// others, it takes the larger of that and T + alpha + P/2 m beta. A late root, begun early: the larger of that and T.
+// Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all have arrived. A late rank adds
+// its lateness, as it receives half of the chunks only then. Begun early, these chunks wait for it, and if it comes T
+// after the others, the time is the larger of this and T + alpha + P/2 m beta. A late root, begun early: the larger of
+// this and T.
 // Rank counts: any. If all but the root are predicted to arrive together, it is the binomial gather.
 // Source: Proficz 2020, Figs 11 and 12.
 #include "algorithms/builders.hpp"

@@ -1,7 +1,7 @@
 // Sorted linear synchronised gather (SLS; BSLS if begun early). As the linear synchronised gather, but the root asks
-// those who arrive first before those who arrive later, so that it does not wait for one while others are there.
+// ranks in the order of arrival, so that it does not wait for one while others have arrived.
 //
-// Cost: as linear_sync, r = alpha + (P - 1)(2 alpha + m beta), m = one chunk, if all are there. If one rank comes T
+// Cost: as linear_sync, r = alpha + (P - 1)(2 alpha + m beta), m = one chunk, if all have arrived. If one rank comes T
 // after the others, max(r, T + 3 alpha + m beta), begun early max(r, T + 2 alpha + m beta), as it has been asked by
 // then. If the root comes T after the others, T + r, begun early max(r, T). Rank counts: any. Without predicted
 // arrivals the order is that of ranks. Source: Proficz 2020, Figs 9 and 10.

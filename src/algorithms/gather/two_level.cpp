@@ -1,8 +1,8 @@
-// Two-level gather. The ranks of a host hand their chunks to the first of them to arrive, who passes them on to the
-// root: in one message those of ranks that come within a round of each other, so that nobody's chunk waits long for
+// Two-level gather. The ranks of a host send their chunks to the first of them to arrive, which passes them on to the
+// root. Chunks of ranks that arrive within a round of each other go in one message, so that no chunk waits long for
 // another. In the root's own host they go to the root.
 //
-// Cost: (H - 1) alpha + (P - p) m beta on the root's link if all are there, H hosts, p ranks on the root's, m = one
+// Cost: (H - 1) alpha + (P - p) m beta on the root's link if all have arrived, H hosts, p ranks on the root's, m = one
 // chunk, after what passes within hosts. If one rank comes T after the others, the larger of that and T + 2 alpha + 2 m
 // beta. The root unpacks chunks that come together and are not consecutive.
 // Rank counts: any, and any number of them on a host. If nothing is known of hosts, each rank has its own.
@@ -16,7 +16,7 @@
 namespace rubato {
 namespace {
 
-/// Of a host that is not the root's: what travels to the root in one message, in the order of ranks.
+/// For a host other than the root's: the chunks that go to the root in one message, in the order of ranks.
 std::vector<parcel> batches_of(const problem& p, const host_view& h, std::size_t host) {
     std::vector<parcel> all;
     time_ns first{};
@@ -31,7 +31,7 @@ std::vector<parcel> batches_of(const problem& p, const host_view& h, std::size_t
     return all;
 }
 
-/// What the root receives, the first to be complete first.
+/// The messages that the root receives, in the order in which they can be complete.
 std::vector<parcel> batches_for_root(const problem& p, const host_view& h) {
     std::vector<parcel> all;
     for (std::size_t i = 0; i < h.hosts(); ++i)

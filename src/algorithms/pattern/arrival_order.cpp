@@ -6,7 +6,7 @@
 namespace rubato {
 namespace {
 
-/// Whether a gap lasts so many rounds. Counted in rounds, as many of long ones are more nanoseconds than fit.
+/// Whether a gap lasts so many rounds. Counted in rounds, as the product in nanoseconds may overflow.
 bool lasts(const problem& p, time_ns gap, std::int64_t rounds) {
     return gap > time_ns{} && gap / std::max(p.round_time, time_ns{1}) >= rounds;
 }

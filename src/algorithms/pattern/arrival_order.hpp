@@ -1,4 +1,4 @@
-// When ranks arrive: their order, who comes last and alone, and who can do something together before.
+// When ranks arrive: their order, whether the last one arrives alone, and which ranks can work together before.
 #pragma once
 
 #include "rubato/builder.hpp"
@@ -9,8 +9,8 @@
 
 namespace rubato {
 
-/// One schedule for each of these ranks. What is the same for all, above all their order, is computed once before: with
-/// thousands of ranks, to sort them anew for each would take longer than all else.
+/// One schedule for each of these ranks. What is equal for all, above all their order, is computed once before: with
+/// thousands of ranks, sorting them again for each would take longer than everything else.
 template <class Build>
 std::vector<schedule> build_each(std::span<const rank> who, Build build) {
     std::vector<schedule> some;
@@ -22,16 +22,15 @@ std::vector<schedule> build_each(std::span<const rank> who, Build build) {
 time_ns arrival(const problem& p, rank r);
 /// All ranks but the root, in the order of ranks.
 std::vector<rank> others(const problem& p);
-/// The same, earliest first; those who arrive together in the order of ranks.
+/// The same, earliest first; ranks that arrive together in the order of ranks.
 std::vector<rank> by_arrival(const problem& p);
-/// All ranks, earliest first; those who arrive together in the order of ranks.
+/// All ranks, earliest first; ranks that arrive together in the order of ranks.
 std::vector<rank> line_up(const problem& p);
-/// Whether the last one comes so many rounds after all others.
+/// Whether the last rank arrives so many rounds after all others.
 bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds);
-/// Whether it comes so long after them that they can be done with all they can do: tell each other, up a tree and down
-/// it.
+/// Whether the last rank arrives so late that the others can finish before: tell each other, up a tree and down it.
 bool has_straggler(const problem& p, const std::vector<rank>& line);
-/// All ranks but one, in the order of ranks, and what they do among themselves before that one comes.
+/// All ranks but one, in the order of ranks, and what they do among themselves before that one arrives.
 struct all_but_one {
     std::vector<rank> who{};
 
@@ -39,8 +38,8 @@ struct all_but_one {
 
     /// A rank's number among them.
     rank place(rank r) const;
-    /// Their problem. The last of them is the root: in a binomial tree of another root it is a leaf, and free to serve
-    /// that one.
+    /// The problem of these ranks. Their last one is the root: in a binomial tree with the excluded rank as root it is
+    /// a leaf, and free to serve that rank.
     problem among(const problem& p, collective what) const;
 };
 /// Ranks of a line that join an exchange of each with each together: [old, end).
@@ -48,8 +47,8 @@ struct joining {
     std::size_t old;
     std::size_t end;
 };
-/// The line cut where a rank comes so many rounds after the one before as those before it need to be done. Cut closer,
-/// the exchange of those who are there would only be in the way of the next one.
+/// The line, cut where the gap before a rank is long enough for all earlier ranks to finish. With more cuts, an
+/// exchange would only delay the next one.
 std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,
                                     const std::function<std::int64_t(std::size_t)>& rounds);
 /// When each of the line arrives, in ns after the first; all together without predicted arrivals.

@@ -9,7 +9,7 @@
 namespace rubato {
 
 /// Any number of ranks as a power of two. The first ranks form pairs of neighbours; of each pair the giver hands its
-/// data to the keeper and takes part no more. The others are numbered in the order of ranks, so that the order of
+/// data to the keeper and takes no further part. The others are numbered in the order of ranks, so that the order of
 /// operands can be kept.
 struct folding {
     std::uint32_t size;   ///< the largest power of two that is not above the rank count

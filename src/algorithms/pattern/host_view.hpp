@@ -1,4 +1,4 @@
-// Several ranks per host: who leads where, and the smaller problems that are left within a host and among the leaders.
+// Several ranks per host: the leader of each host, and the smaller problems within a host and among the leaders.
 #pragma once
 
 #include "rubato/builder.hpp"
@@ -29,7 +29,7 @@ public:
     std::vector<rank> in_rank_order(std::size_t host) const;
 
     enum class ready { with_first, with_all };
-    /// The problem among the leaders. A host is there when its leader is, or when all its ranks are.
+    /// The problem among the leaders. A host has arrived when its leader has, or when all its ranks have.
     level among_leaders(ready when) const;
     /// A collective within this rank's host, with the leader as root.
     level within_host(collective what, std::uint32_t segments) const;
@@ -50,9 +50,9 @@ using together_builder = std::vector<schedule>(const problem&, std::span<const r
 /// A broadcast that goes among the leaders, and then within each host, as `how` does it.
 schedule bcast_on_two_levels(const problem& p, rank me, together_builder& how);
 /// Data is combined at the leader of each host as in reduce/clairvoyant_plus, among the leaders as `among` does it, and
-/// goes to all ranks of a host as `bcast` does it. A host is there when all its ranks are.
+/// goes to all ranks of a host as `bcast` does it. A host has arrived when all its ranks have.
 schedule allreduce_on_two_levels(const problem& p, rank me, together_builder& among, together_builder& bcast);
-/// Appends that the data of a host's ranks is combined at their leader; gives where the leader has the sum.
+/// Appends the reduction of a host's ranks to their leader; returns where the leader has the sum.
 slice reduce_in_host(builder& b, const host_view& h);
 
 }  // namespace rubato

@@ -14,7 +14,7 @@ void scatter_in_order(builder& b, const problem& p, rank me, std::span<const ran
 /// segments, and the next rank is asked when the first is there. The builder has two parts.
 void gather_in_order(builder& b, const problem& p, rank me, std::span<const rank> order);
 
-/// Whose chunks travel to or from one rank in one message, in their order.
+/// The ranks whose chunks go to or from one rank in one message, in their order.
 struct parcel {
     rank peer;
     std::vector<rank> ranks;
@@ -28,7 +28,7 @@ slice in_line(builder& b, slice input, std::span<const rank> ranks);
 slice line_for(builder& b, slice output, std::span<const rank> ranks);
 /// Copies them from that line to where they belong.
 void unpack_line(builder& b, slice line, slice output, std::span<const rank> ranks);
-/// Appends that the root receives these, one after the other, each to its place.
+/// Appends the root's receives of these, one after the other, each to its place.
 void take_parcels(builder& b, slice output, std::span<const parcel> parcels);
 
 }  // namespace rubato

@@ -1,4 +1,4 @@
-// A binomial tree that is set up by when ranks arrive.
+// A binomial tree in the order of arrival.
 #pragma once
 
 #include "algorithms/pattern/in_order.hpp"
@@ -8,14 +8,14 @@
 
 namespace rubato {
 
-/// A binomial tree over a line of ranks whose first is the root. Going down it, twice as many ranks take part in each
-/// round, as they stand in the line; going up it, they hand over in the reverse order. The last half are leaves.
+/// A binomial tree over a line of ranks whose first is the root. Going down, twice as many ranks take part in each
+/// round, in the order of the line; going up, they send in the reverse order. The last half are leaves.
 class lined_up_tree {
 public:
     lined_up_tree(rank root, rank me, const std::vector<rank>& after_root);
 
     std::optional<rank> parent() const;
-    /// For what is the same for all.
+    /// For the parts that are equal for all ranks.
     tree shape() const;
     /// In the order in which they are sent to; of each, the child's own chunk travels first.
     std::vector<parcel> branches() const;
@@ -31,7 +31,7 @@ private:
 };
 
 /// Appends a gather up the tree, in which a subtree's chunks travel in the order in which they were handed over. The
-/// root unpacks them to `output`, which has one for each rank, where they are not consecutive anyway.
+/// root unpacks them to `output`, which has one for each rank, unless they are consecutive already.
 void gather_lined_up(builder& b, rank me, const lined_up_tree& t, slice output);
 
 }  // namespace rubato

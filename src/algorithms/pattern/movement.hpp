@@ -28,12 +28,12 @@ void scatter_down(builder& b, const tree& t, slice data);
 /// Room for what passes through a rank when a vector is gathered that is cut into a block for each position of the
 /// tree: the output at the root, else scratch.
 slice gather_room(builder& b, const tree& t);
-/// Appends a gather up the tree. The tree is over positions, and `rank_at` tells who is at one.
+/// Appends a gather up the tree. The tree is over positions, and `rank_at` gives the rank at one.
 void gather_up(builder& b, const tree& t, slice data, const std::function<rank(rank)>& rank_at);
 
 /// Appends an allgather in which all pieces go around the ring. `own` is this rank's piece, `all` has room for the
-/// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next one have already, at least their
-/// own; nobody is sent those.
+/// pieces of all ranks. `mine` and `theirs` are the pieces that this rank and the next already have, at least their
+/// own; these are not sent.
 void pass_around(builder& b, rank me, std::int32_t ranks, slice own, slice all, interval mine, interval theirs);
 
 /// Appends the rounds of a dissemination of empty messages to `ways` ranks each.

@@ -1,8 +1,8 @@
 // A reduction up a tree whose ranks may be late. What comes from below is combined without the rank's own data, which
 // is added last: so when the rank arrives, one combination is left to do.
 //
-// The operands keep their order: those from lower ranks are combined among themselves and those from higher ones too,
-// and the rank's own goes in between. A result waits for its rank in a place of its own.
+// The operands keep their order: those from lower ranks are combined with each other, those from higher ranks likewise,
+// and the rank's own goes in between. A result that waits for its rank has its own place.
 #include "algorithms/pattern/partial.hpp"
 #include "algorithms/pattern/tree.hpp"
 
@@ -86,7 +86,7 @@ void reduce_up_own_last(builder& b, const problem& p, rank me, const tree& t) {
     std::vector<waiting_sum::operands> later;
     for (std::uint32_t s = 0; s < b.parts(); ++s) {
         const waiting_sum::operands have = sum.take_in(s);
-        // Only the root can wait with all of its own: others pass on each part before they take the next.
+        // Only the root can keep all its own data to the end: other ranks pass on each part before they take the next.
         if (t.parent)
             sum.add_own(s, have);
         else

@@ -12,7 +12,7 @@ namespace rubato {
 /// The blocks of shape [first, first + n) of a slice that holds them.
 inline slice part(slice whole, block first, std::uint32_t n) { return whole.sub(first - whole.shape, n); }
 
-/// A scratch place for blocks of the shape of `like`. It is made when first asked for, then asked for parts of it.
+/// A scratch place for blocks of the shape of `like`, made when first needed. Later calls return parts of it.
 slice nested_scratch(builder& b, std::optional<slice>& whole, slice like);
 
 /// Scratch places of one block, used in turn, and made when first asked for. There are enough for two segments, each

@@ -10,14 +10,14 @@ void ring_reduce_scatter(builder& b, std::int32_t ranks, rank me, std::uint32_t 
                          const std::function<slice(block)>& input,
                          const std::function<slice(block, std::uint32_t)>& place,
                          const std::function<rank(rank)>& rank_at) {
-    // A part sets out from the rank behind its own. In turn i, this rank sends the part of the rank 1 + i / segments
+    // A part starts at the rank after its owner. In turn i, this rank sends the part of the rank 1 + i / segments
     // places before it, and receives that of the one before.
     const auto block_of = [&](std::uint32_t i, std::int32_t before) {
         const rank owner = around(me, -before - static_cast<std::int32_t>(i / segments), ranks);
         return chunk_of(owner) * segments + i % segments;
     };
     const std::uint32_t turns = static_cast<std::uint32_t>(ranks - 1) * segments;
-    // What is sent next was combined `segments` turns ago, so with several the combination can wait for a turn.
+    // What is sent next was combined `segments` turns ago, so with several segments a combination can wait for a turn.
     const std::uint32_t lag = segments > 1 ? 1 : 0;
     for (std::uint32_t i = 0; i < turns + lag; ++i) {
         if (i < turns) {

@@ -11,7 +11,7 @@ namespace rubato {
 /// Appends a reduce-scatter: rank r ends with part r. A part is `segments` blocks, which follow each other so closely
 /// that one is received while the one before is combined. Of a block, this rank has input(block).
 /// The n-th partial result to come is received, and combined with that, at place(block, n); that of the last part stays
-/// there. Ranks are positions on the ring, and `rank_at` tells who is at one.
+/// there. Ranks are positions on the ring, and `rank_at` gives the rank at one.
 void ring_reduce_scatter(
     builder& b, std::int32_t ranks, rank me, std::uint32_t segments, const std::function<slice(block)>& input,
     const std::function<slice(block, std::uint32_t)>& place,

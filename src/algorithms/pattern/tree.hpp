@@ -47,8 +47,8 @@ tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.
 tree two_sided_chain(std::int32_t ranks, rank root, rank me);
 
-/// Sends that leave one after the other, as those of a tree must: what is sent at once shares the link, so that the
-/// first child, who has most to pass on, gets its data as late as the last.
+/// Sends that leave one after the other, as those of a tree must: messages sent at once share the link, so that the
+/// first child, which has most to pass on, gets its data as late as the last.
 class sends_in_turn {
 public:
     explicit sends_in_turn(builder& b) : b_(b) {}
@@ -68,10 +68,10 @@ private:
 void bcast_down(builder& b, const tree& t, buffer root_data = buffer::input);
 /// Appends a reduction up the tree, one part after the other. The root's result is its output.
 void reduce_up(builder& b, const problem& p, rank me, const tree& t);
-/// The same messages for ranks that may be late: what comes is combined first, and the rank's own data last.
+/// The same messages for ranks that may be late: received data is combined first, and the rank's own data last.
 void reduce_up_own_last(builder& b, const problem& p, rank me, const tree& t);
 
-/// Appends a barrier: that all are there goes up the tree, and down again.
+/// Appends a barrier: signals that all have arrived go up the tree, and down again.
 void barrier_on(builder& b, const tree& t);
 
 }  // namespace rubato

@@ -6,7 +6,7 @@
 // mirrored; if the number of nodes is odd, the last one is a leaf of the first tree and the top of the second.
 //
 // Edges have two colours, such that no rank sends, or receives, twice in one colour. In lock step, edges of one colour
-// are used at even times and those of the other at odd times: nobody ever does two things at once.
+// are used at even times and those of the other at odd times: no rank ever does two things at once.
 // Source: Sanders, Speck, Traeff 2009.
 #pragma once
 

@@ -1,9 +1,8 @@
-// Clairvoyant. It is known who arrives when, so those who are there combine among themselves while the others are still
-// on their way. In each round every rank takes in one segment and hands over one, the lowest it can, and all segments
-// trickle down to the root.
+// Clairvoyant. Arrivals are known, so ranks that have arrived combine with each other before the others arrive. In each
+// round every rank receives one segment and sends one, the lowest it can, until the root has all segments.
 //
 // Cost: R rounds of alpha + m/N (beta + gamma) for N segments; R is ceil(log2 P) + N - 1 if all arrive together and P
-// is a power of two. Ranks do not keep step, they only wait for what they need: so it can only be faster than the
+// is a power of two. Ranks do not wait for rounds to end, only for what they need: so a run can only be faster than its
 // rounds. Rank counts: any; sometimes a round more than the least if P is no power of two. Source: Marendic et al.
 // 2016, 5.4; Proficz & Ocetkiewicz 2020.
 #include "algorithms/builders.hpp"

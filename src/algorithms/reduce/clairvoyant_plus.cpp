@@ -1,5 +1,5 @@
-// Clairvoyant in fewer rounds. The same kind of plan, but those who come last are served first, and the root never
-// gives away what it holds: so the latest, who have least time, always have somebody to work with.
+// Clairvoyant in fewer rounds. The same kind of plan, but the last ranks to arrive are served first, and the root never
+// sends: so the latest ranks, which have least time, always have a partner.
 //
 // Cost: R rounds of alpha + m/N (beta + gamma) for N segments; never more than Clairvoyant's, and ceil(log2 P) + N - 1
 // if all arrive together. Rank counts: any. Source: ours; the rounds are those of Marendic et al. 2016, 5.4.

@@ -1,14 +1,14 @@
-// Local Redirect. Data that cannot be cut goes up a binomial tree; a rank whose partner is not there yet hands what it
-// holds to another one that is, and nobody predicts anything. The literature gives only this idea; the rules are ours.
+// Local Redirect. Data that cannot be cut goes up a binomial tree; a rank whose partner has not arrived yet sends its
+// data to another rank that has, without any prediction. The literature gives only this idea; the rules are ours.
 //
 // Places. The deputy of a rank is its child with the largest subtree. A rank may hand over to its parent, or to a
 // second partner who stands in for a late one: its parent's deputy, or if it is that itself, its parent's parent. A
-// rank of less depth is senior, and at the same depth a deputy. Data only ever goes to a senior, and ends in the root.
+// rank of less depth is senior, and at the same depth a deputy. Data only goes to a senior rank, and ends at the root.
 //
 // Conversations. A rank makes an offer to its parent when its whole subtree has come to it, or when it has had nothing
-// to do for the time of a round; and to its second partner when as much time has passed again. (That is all that time
-// is for. A rank that redirects at once if partners are a little late spoils the tree for a gain that is smaller than a
-// round.) Whoever gets an offer answers it once, and who made it closes it once:
+// to do for the time of a round; and to its second partner when as much time has passed again. (Time has no other use.
+// A rank that redirects as soon as a partner is a little late damages the tree for a gain that is smaller than a
+// round.) The receiver of an offer answers it once, and its sender closes it once:
 //   offer n     "I hold something": n is the size of the sender's subtree
 //   accept      "hand over now": the receiver takes nobody else until the offer is closed
 //   redirect r  "I have handed over to rank r": the offer is made to r instead
@@ -16,14 +16,14 @@
 //   hand n      closes, and the data follows; n more will come to the receiver that would have come to the sender
 //   withdraw    closes: the sender has handed over elsewhere, or was redirected
 //   skip        instead of an offer: there is nothing to offer any more, or the receiver has an offer already
-// A rank that waits for no data hands over to the first who has accepted it, or else accepts the offer of the smallest
-// subtree, as the binomial tree does.
+// A rank that waits for no data sends its data to the first rank that has accepted it, or else accepts the offer of the
+// smallest subtree, as the binomial tree does.
 //
-// Nothing is lost and nobody hangs. A rank knows how many offers and skips will come to it: one from each that has it
-// as a partner, and those that it inherits with a hand. After handing over it redirects offers and passes skips on. It
-// is done when all have come, all offers are closed, and its own are answered; so it leaves nothing unread behind. If
-// that holds for the root, nobody else holds anything: the most senior holder would have an offer to make to the root.
-// A rank only waits for juniors that are there (accept, hand) or for somebody to arrive (offer, answer). So it stays
+// Nothing is lost and no rank hangs. A rank knows how many offers and skips will come to it: one from each rank that
+// has it as a partner, and those that it inherits with a hand. After handing over it redirects offers and passes skips
+// on. It is done when all have come, all offers are closed, and its own are answered; so it leaves no message unread.
+// When the root is done, no other rank holds data: the most senior holder would have an offer to make to the root. A
+// rank only waits for juniors that have arrived (accept, hand) or for a rank to arrive (offer, answer). So it stays
 // until its subtree and the partners that it has asked have arrived, and a deputy until its siblings have.
 //
 // Cost: if all arrive together and P is a power of two, ceil(log2 P) m (beta + gamma) and up to 6 alpha per level

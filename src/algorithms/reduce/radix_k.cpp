@@ -65,8 +65,8 @@ schedule reduce_radix_k(const problem& p, rank me) {
         const slice own = piece(digit);
         const slice right =
             round + 1 == radix.size() ? part(home, own.shape, own.count) : nested_scratch(b, between[round % 2], own);
-        // Operands come in falling order, first those on the left, then those on the right. Each side is combined as it
-        // comes: then only left operands come to what is there already.
+        // Operands come in falling order, first those on the left, then those on the right. Each side is combined
+        // separately: then each new operand is a left operand of what is there already.
         const std::uint32_t lefts = p.commutative ? 0 : digit;
         for (std::uint32_t i = 1; i < k; ++i) {
             b.send(peer((digit + i) % k), piece((digit + i) % k));

@@ -1,5 +1,5 @@
-// Two-level reduce. The ranks of a host combine their data at the first of them to arrive, or at the root; these
-// leaders do the same among the hosts, a host being there when all its ranks are. Both as in clairvoyant_plus.
+// Two-level reduce. The ranks of a host combine their data at the first of them to arrive, or at the root. These
+// leaders do the same among the hosts, where a host arrives when all its ranks have. Both as in clairvoyant_plus.
 //
 // Cost: that of reduce/clairvoyant_plus within the largest host, then among the hosts: of H hosts, H - 1 vectors cross
 // between them. With all ranks on one host it is clairvoyant_plus.

@@ -1,7 +1,7 @@
 // Clairvoyant reduce-scatter. As the reduce_scatter_block, whose messages are single chunks, so that these may differ
 // in size.
 //
-// Cost: as the reduce_scatter_block's, each message as long as its chunk. Who comes late hands in what others get,
+// Cost: as the reduce_scatter_block's, each message as long as its chunk. A late rank sends every other rank's chunk
 // once. Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
 #include "algorithms/builders.hpp"
 

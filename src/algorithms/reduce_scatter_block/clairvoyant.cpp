@@ -1,12 +1,12 @@
-// Clairvoyant reduce-scatter. Those who come first, the owners, sum up their own chunks around a ring while others are
-// missing, and those of the latecomers along chains that end in one of them. Who comes late hands each other rank its
-// part, one after the other, as in the pairwise exchange, and gets the owners' sum of its own chunk. If nobody comes so
-// late that the owners can be done, it is the ring.
+// Clairvoyant reduce-scatter. The first ranks to arrive, the owners, sum their own chunks around a ring while others
+// are missing, and the chunks of late ranks along chains that end at one of the owners. A late rank sends each other
+// rank its part, one after the other, as in the pairwise exchange, and gets the owners' sum of its own chunk. If no
+// rank is so late that the owners can finish before, the ring is used.
 //
-// Cost: after the last arrival, if the owners are done, (P - 1)(alpha + m beta) + m gamma, m = one chunk. But for the
-// last combination that is the bound, as all that the last one has for others passes its link. A ring ends (P - 1) m
-// gamma after the bound, and each of its messages waits for the one before. Scratch: two chunks for what is received,
-// two for what passes, and sums that wait: at most P / (owners) of them. Where chunks differ in size, what passes is at
+// Cost: after the last arrival, if the owners are done, (P - 1)(alpha + m beta) + m gamma, m = one chunk. Except for
+// the last combination that is the bound, as all that the last rank has for others passes its link. A ring ends (P - 1)
+// m gamma after the bound, and each of its messages waits for the one before. Scratch: two chunks to receive into, two
+// for chunks that pass, and at most P / (owners) waiting sums. Where chunks differ in size, the chunks that pass are at
 // most a vector.
 // Rank counts: any. Source: ours, after Marendic et al. 2016, 5.4.
 #include "algorithms/builders.hpp"
@@ -42,7 +42,7 @@ private:
     rank at(std::int32_t place) const { return line_[static_cast<std::size_t>(place)]; }
     std::uint32_t chunk(std::int32_t place) const { return chunk_of(at(place)); }
     bool late(std::int32_t place) const { return place >= owners_; }
-    /// With whom the owners' sum for a latecomer waits.
+    /// The owner that keeps the owners' sum for a late rank.
     std::int32_t keeper(std::int32_t place) const { return place % owners_; }
 
     void sum_up() {
@@ -56,7 +56,7 @@ private:
         for (std::int32_t place = owners_; place < ranks_; ++place) sum_for(place);
     }
 
-    /// A latecomer's chunk sets out behind the keeper, and travels the ring to that one.
+    /// The chunk of a late rank starts after the keeper, and goes around the ring to the keeper.
     void sum_for(std::int32_t place) {
         const std::int32_t passed = (mine_ - keeper(place) - 1 + owners_) % owners_;
         slice sum = b_.input(chunk(place));
@@ -103,9 +103,9 @@ private:
     passing_chunks passing_;
 };
 
-/// As many of the line as can be owners and be done before the next one comes, or so late that it pays: a chunk's time
-/// for each of them around the ring, and along the chains, which follow each other, one for each rank; of these 7/8, as
-/// in reduce_scatter_block/straggler.
+/// The number of owners: as many of the line as can finish before the next rank arrives, or nearly. The time is one
+/// chunk for each owner around the ring and, along the chains, one for each rank; of these 7/8, as in
+/// reduce_scatter_block/straggler.
 std::size_t count_owners(const problem& p, const std::vector<rank>& line) {
     if (p.arrivals.empty() || p.round_time == time_ns{}) return line.size();
     const auto when = [&](std::size_t i) { return p.arrivals[static_cast<std::size_t>(line[i].value)]; };

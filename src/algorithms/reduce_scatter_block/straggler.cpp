@@ -1,6 +1,6 @@
-// Straggler's reduce-scatter, for small chunks. All but the last rank to come sum up their chunks by recursive halving,
-// and the last one's along a binomial tree. When it comes, its vector is scattered down a binomial tree, and everybody
-// adds its chunk. If no single rank is expected long after the others, recursive halving among all.
+// Straggler's reduce-scatter, for small chunks. All ranks but the last to arrive sum their own chunks by recursive
+// halving, and the last rank's chunk along a binomial tree. When the last rank arrives, its vector is scattered down a
+// binomial tree, and every rank adds its chunk. If no single rank is expected long after the others, all use halving.
 //
 // Cost: n alpha + (P - 1) m beta + m gamma after the last arrival, n = ceil(log2 P), m = one chunk; halving needs (P -
 // 1) m gamma more. Halving of the others, which are no power of two, takes 2 M beta + 3/2 M gamma before, M = P m. So
@@ -15,7 +15,7 @@
 namespace rubato {
 namespace {
 
-/// What the last one has goes down a tree to the others, who are done with theirs.
+/// The last rank's data goes down a tree to the others, which have finished theirs.
 schedule for_straggler(const problem& p, rank me, rank last, const all_but_one& others) {
     builder b(p, me, 1);
     const slice all = b.input(0, static_cast<std::uint32_t>(p.ranks));

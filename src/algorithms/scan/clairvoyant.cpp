@@ -1,7 +1,7 @@
-// Clairvoyant scan. The last rank to come, L, holds up nobody: those before it need nothing of it, and those after it
-// have combined their own before, and got the prefix of those before it down a binomial tree. When L has come, what it
-// adds goes to all after it down the same tree, and each puts both in front of its own. Within both sides, and if
-// nobody comes long after the others, recursive doubling.
+// Clairvoyant scan. No rank waits for the last rank to arrive, L, longer than it must: ranks below L need nothing of
+// it. Ranks above L have already combined their own data, and got the prefix of the ranks below L down a binomial tree.
+// When L arrives, its data goes to them down the same tree, and each puts both in front of its own. Both sides use
+// recursive doubling; so do all ranks if none is expected long after the others.
 //
 // Cost: n (alpha + m beta + m gamma) for either side, and k (alpha + m beta) for the prefix before L has come, k =
 // ceil(log2 (P - L)); after it has come, the larger of k (alpha + m beta) + 2 m gamma and, at L, alpha + m (beta +
@@ -32,7 +32,7 @@ schedule for_straggler(const problem& p, rank me, rank last) {
             b.combine(room, mine);
         }
     }
-    // Those after L, below the rank before it or below L itself.
+    // Ranks above L, in a tree whose root is the rank before L, or L itself.
     const bool has_before = last.value > 0;
     const rank before(last.value - 1);
     if (me.value < before.value) return std::move(b).finish();

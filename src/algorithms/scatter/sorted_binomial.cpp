@@ -1,11 +1,11 @@
-// Sorted binomial scatter (SBN; BSBN if begun early). As the binomial scatter, but those who arrive first take part
-// first, so that those who arrive later are leaves, and nobody waits for what they would have to pass on.
+// Sorted binomial scatter (SBN; BSBN if begun early). As the binomial scatter, but the first ranks to arrive take part
+// first, so that later ranks are leaves, and no rank waits for a later one to pass data on.
 //
-// A subtree's chunks travel in the order in which they are handed on, so only the root packs them, and only where they
-// are not consecutive anyway.
+// A subtree's chunks are sent in the order in which they are passed on, so only the root packs them, and only if they
+// are not consecutive already.
 //
-// Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all are there. If one rank comes T
-// after the others, the larger of that and T + alpha + m beta; begun early, the larger of that and T.
+// Cost: as binomial, n alpha + (P - 1) m beta, n = ceil(log2 P), m = one chunk, if all have arrived. If one rank comes
+// T after the others, the larger of that and T + alpha + m beta; begun early, the larger of that and T.
 // Rank counts: any. If all but the root are predicted to arrive together, it is the binomial scatter.
 // Source: Proficz 2020, Figs 7 and 8.
 #include "algorithms/builders.hpp"

@@ -1,8 +1,8 @@
-// Sorted linear scatter (SLN; BSLN if begun early). The root sends each rank its chunk, those who arrive first before
-// those who arrive later, so that nobody who is there waits behind somebody who is not.
+// Sorted linear scatter (SLN; BSLN if begun early). The root sends each rank its chunk in the order of arrival, so that
+// no rank waits for a later one.
 //
-// Cost: as linear, (P - 1)(alpha + m beta), m = one chunk, if all are there. If one rank comes T after the others, the
-// larger of that and T + alpha + m beta; begun early, the larger of that and T.
+// Cost: as linear, (P - 1)(alpha + m beta), m = one chunk, if all have arrived. If one rank comes T after the others,
+// the larger of that and T + alpha + m beta; begun early, the larger of that and T.
 // Rank counts: any. Without predicted arrivals the order is that of ranks.
 // Source: Proficz 2020, Figs 5 and 6.
 #include "algorithms/pattern/arrival_order.hpp"

@@ -1,5 +1,5 @@
-// Two-level scatter. The root sends the chunks of a host in one message to the first of its ranks to arrive, who hands
-// them on; hosts and ranks that are there first before the others. Ranks of its own host the root serves itself.
+// Two-level scatter. The root sends the chunks of a host in one message to the first of its ranks to arrive, which
+// passes them on. Hosts and ranks are served in the order of arrival. The root itself serves the ranks of its own host.
 //
 // Cost: (H - 1) alpha + (P - p) m beta on the root's link, H hosts, p ranks on the root's, m = one chunk; then what
 // passes within hosts. The root packs the chunks of a host that are not consecutive.

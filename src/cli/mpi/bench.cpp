@@ -90,7 +90,7 @@ campaign_settings campaign_of(const options& o) {
     return s;
 }
 
-/// Without a model, what the link was measured to do.
+/// The given model, or one from the measured link.
 model model_of(const options& o, const link& l) {
     if (!o.model_text.empty()) return parse_model(o.model_text);
     return {hockney{static_cast<double>(std::max<time_ns::rep>(1, l.latency.count())), l.ns_per_byte, 0}};
@@ -104,7 +104,7 @@ void interrupted(int) {
     _exit(130);
 }
 
-/// Every sample is in the file as soon as it is there, so all that is left is to say so.
+/// Every sample is already in the file, so only a message is needed.
 void keep_on_interrupt(const std::string& file) {
     const std::string text = file.empty() ? "rubato: interrupted; with --output FILE, what was measured is kept\n"
                                           : fmt::format(
@@ -141,14 +141,14 @@ bool overlaps(const results::run& r, const results::measured_case& c) {
     return std::ranges::any_of(r.overlaps, [&c](const results::overlap& o) { return o.in_case == c.number; });
 }
 
-/// The cases that are complete in the file with which a run goes on. Throws if they were measured in another way.
+/// The cases that are complete in the file that a run continues. Throws if they were measured in another way.
 std::vector<results::measured_case> done_in(const std::string& file, bool overlap, const results::conditions& now) {
     std::vector<results::measured_case> done;
     auto here = results::decisive(now);
     here["ranks"] = std::to_string(now.ranks());
     for (const results::run& r : results::read(std::vector{file})) {
         auto there = results::decisive(r.how);
-        there.erase("computation");  // of this run it is known only when it has begun
+        there.erase("computation");  // known only after this run has begun
         there["ranks"] = std::to_string(r.how.ranks());
         for (const auto& [name, value] : there) here.try_emplace(name, "unset");
         for (const auto& [name, value] : here)
@@ -173,7 +173,7 @@ void print(const options& o, const results::run& measured) {
     write_out(fmt::format("{}\n{}", report::summary(a), o.screenings > 0 ? winners_text(a) : contestants_text(a)));
 }
 
-/// `begun` becomes true when all ranks have found everything in order: later, one may fail alone.
+/// `begun` becomes true when all ranks have checked everything: after that, one rank may fail alone.
 void measure(const options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how;
     campaign_settings s;

@@ -40,7 +40,7 @@ mpi::measure_settings settings_of(const options& o, int ranks) {
     return s;
 }
 
-/// Before minutes are spent on what could not be written then. Only rank 0 writes, so only it looks.
+/// Checks the output before a measurement of minutes. Only rank 0 writes, so only rank 0 checks.
 void check_everywhere(const options& o, int me) {
     std::string problem;
     try {
@@ -57,7 +57,7 @@ void send_text(const std::string& text, int to) {
     mpi::check(MPI_Send(text.data(), static_cast<int>(text.size()), MPI_CHAR, to, 0, MPI_COMM_WORLD), "MPI_Send");
 }
 
-/// Asleep until it is sent, so that those who measure are not disturbed.
+/// Sleeps until the text is sent, so that the measuring ranks are not disturbed.
 std::string receive_text(int from) {
     MPI_Status status{};
     for (int there = 0; there == 0;) {
@@ -71,7 +71,7 @@ std::string receive_text(int from) {
     return text;
 }
 
-/// The client knows, rank 0 prints and writes, the others wait until all is done.
+/// The client has the results, rank 0 prints and writes them, the other ranks wait until all is done.
 void measure(const options& o, const mpi::measure_settings& how, int me, int ranks) {
     std::array<std::string, 2> texts;  // to be printed, to be written
     if (const std::optional<mpi::measured_network> measured = mpi::measure_network(MPI_COMM_WORLD, how)) {
@@ -97,7 +97,7 @@ int run(const options& o) {
     int ranks = 1;
     mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me), "MPI_Comm_rank");
     mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
-    bool together = true;  // what is found wrong is found by all
+    bool together = true;  // errors so far are found by all ranks
     int status = 0;
     try {
         const mpi::measure_settings how = settings_of(o, ranks);

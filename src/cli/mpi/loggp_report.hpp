@@ -1,4 +1,4 @@
-// What rubato loggp says of a network: a table, JSON, a model file.
+// The output of rubato loggp: a table, JSON, a model file.
 #pragma once
 
 #include "network/mpi/loggp_measure.hpp"

@@ -41,8 +41,8 @@ struct times {
     time_ns tail{};
 };
 
-/// Each rank's clock begins when it leaves the second of two barriers; it then says what comes, comes late as told, and
-/// calls.
+/// Each rank's clock begins when it leaves the second of two barriers. The rank then names the call, waits for its
+/// arrival time, and calls.
 template <class Before, class F>
 times measure(time_ns delay, Before before, F f) {
     mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
@@ -77,7 +77,7 @@ struct outcome {
     std::string difference{};      // known to that rank
 };
 
-/// Algorithms that use the time of a round get what suits the model, unless it is given.
+/// Algorithms that use the time of a round get the model's, unless one is given.
 mpi::selection choose(const options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
     mpi::selection how(a);
     how.segments = static_cast<std::uint32_t>(std::max(o.segments, 1));
@@ -160,9 +160,9 @@ void print(const options& o, const outcome& r, int ranks) {
                           right ? "the results are right" : "WRONG RESULTS"));
 }
 
-/// What any rank finds wrong before it communicates, all of them find; only the first says it.
+/// Before ranks communicate, all find the same errors; only the first reports them.
 int run(const options& o) {
-    int level = 0;  // what begins early does so in the background, if MPI allows it
+    int level = 0;  // early forms begin in the background, if MPI allows it
     mpi::check(
         MPI_Init_thread(nullptr, nullptr, o.id.ends_with("+early") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level),
         "MPI_Init_thread");

@@ -10,10 +10,10 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr int share_of_warm_up = 20;  // 1/20 of the time that there is
+constexpr int share_of_warm_up = 20;  // 1/20 of the available time
 constexpr int warm_ups = 5;
 
-/// One size. The fastest of what was measured tells what it costs: a disturbed repetition must not use up its time.
+/// One size. Its cost is estimated by the fastest repetition, so that a disturbed one does not use up its time.
 struct sweep_entry {
     round_trips times{};
     bool spaced = true;
@@ -21,8 +21,8 @@ struct sweep_entry {
     time_ns fastest = time_ns::max();  // a repetition in all
 };
 
-/// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few would not tell it from
-/// noise. If it was only disturbed, a later one shows that, and bursts begin anew.
+/// Where a round trip is long, bursts are shorter, and o is not measured: a burst of a few could not separate it from
+/// noise. If the round trip was only disturbed, a later one shows that, and bursts begin again.
 void fit_in(sweep_entry& e, time_ns share) {
     const int before = e.times.messages;
     struct way {

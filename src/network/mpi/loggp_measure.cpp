@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Shares of the time that there is.
+// Shares of the available time.
 constexpr int share_of_fan = 20;    // 1/20
 constexpr int share_of_large = 10;  // each way
 constexpr int most_in_fan = 32;     // ranks, beside the client
@@ -128,7 +128,7 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
     MPI_Comm pair = MPI_COMM_NULL;
     check(MPI_Comm_split(world, takes_part ? 0 : MPI_UNDEFINED, is_client ? 0 : 1, &pair), "MPI_Comm_split");
 
-    // First what needs the others, so that they may sleep.
+    // First the parts that need the other ranks, so that these may sleep afterwards.
     measured_network result;
     fan_out fan(world, how);
     if (fan.size() > 1 && is_client) result.fan = fan.measure(how.budget / share_of_fan);

@@ -32,7 +32,7 @@ void tell(MPI_Comm pair, const order& o) {
     receive(pair, server, nullptr, 0);
 }
 
-/// Computing, as II.2.4.2.1 has it: a sleep would be longer than asked for.
+/// Computes, as in II.2.4.2.1: a sleep would take longer than asked for.
 time_ns spin(time_ns delay) {
     const time_ns begin = own_time();
     time_ns passed{};
@@ -40,7 +40,7 @@ time_ns spin(time_ns delay) {
     return passed;
 }
 
-/// In MPI, but not receiving: a message that needs no more than the receiver's progress does not wait for it.
+/// Calls MPI without receiving: a message that needs only the receiver's progress does not wait.
 void idle(MPI_Comm pair, time_ns patience) {
     constexpr int never_sent = 1;
     for (const time_ns end = own_time() + patience; own_time() < end;) {

@@ -31,7 +31,7 @@ private:
 RUBATO_API void serve_link(MPI_Comm pair, std::int64_t max_bytes);
 
 constexpr int large_message = 4 << 20;
-/// Both ranks: the quickest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
+/// Both ranks: the fastest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
 /// `budget`.
 RUBATO_API time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
 
