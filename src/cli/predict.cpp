@@ -1,4 +1,5 @@
 // rubato predict: how well could arrivals have been predicted?
+#include "arrival/predictor.hpp"
 #include "cli/command.hpp"
 #include "rubato/arrival.hpp"
 
