@@ -34,7 +34,10 @@ int main(int argc, char** argv) {
     int* all_numbers = malloc(sizeof(int) * share * (size_t)ranks);
     int* all_steps = malloc(sizeof(int) * share * (size_t)ranks);
     int numbers[share], steps[share];
-    if (all_numbers == NULL || all_steps == NULL) check(MPI_ERR_NO_MEM, "malloc");
+    if (all_numbers == NULL || all_steps == NULL) {
+        check(MPI_ERR_NO_MEM, "malloc");
+        return 1;
+    }
 
     check(PAT_Init(), "PAT_Init");
     check(PAT_UseAlg(argc > 1 ? argv[1] : "gather/sorted_linear_sync+early"), "PAT_UseAlg");
