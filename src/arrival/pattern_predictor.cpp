@@ -84,4 +84,10 @@ time_ns pattern_predictor::uncertainty() const {
     return sure == 0 ? unsure : divided(sum, sure);
 }
 
+time_ns pattern_predictor::worst_uncertainty() const {
+    time_ns worst{};
+    for (const auto& r : ranks_) worst = std::max(worst, r->next().uncertainty);
+    return worst;
+}
+
 }  // namespace rubato

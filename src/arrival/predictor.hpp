@@ -59,6 +59,8 @@ public:
     bool next(std::vector<time_ns>& arrivals) const;
     /// Mean over the ranks whose uncertainty is known; `unsure` if there are none.
     time_ns uncertainty() const;
+    /// Of the rank that is hardest to predict; `unsure` if one cannot tell yet.
+    time_ns worst_uncertainty() const;
 
 private:
     std::vector<std::unique_ptr<predictor>> ranks_{};

@@ -7,22 +7,70 @@
 #include <utility>
 
 namespace rubato::direct {
+namespace {
 
-contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
-    since_ = 2;  // the first call is always slow
+constexpr std::string_view predicted_by = "average:window=5";
+
+std::vector<time_ns> after_first(std::vector<time_ns> arrivals) {
+    const time_ns first = std::ranges::min(arrivals);
+    for (time_ns& t : arrivals) t -= first;
+    return arrivals;
+}
+
+}  // namespace
+
+contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) { since_ = 1; }
+
+contest::contest(shared& with, const directed_call& first, const experience& known) : contest(with, first) {
+    const double scale =
+        known.bytes > 0 && first.bytes > 0 ? static_cast<double>(first.bytes) / static_cast<double>(known.bytes) : 1;
+    const auto level_of = [&](const experience::times& t) {
+        const time_ns tail = part(t.tail, scale);
+        return level{tail, t.pace + tail - t.tail, {}, false};
+    };
+    contenders_[native].measured = level_of(known.of_native);
+    const auto use = std::ranges::find(algorithms(), known.algorithm, &algorithm::id);
+    if (use != algorithms().end() && use->what == first.what) {
+        contender plan;
+        plan.use = &*use;
+        plan.segment = known.segment;
+        plan.round_time = known.round_time;
+        plan.measured = level_of(known.of_plan);
+        contenders_.push_back(std::move(plan));
+        incumbent_ = listed_ = contenders_.size() - 1;
+        ++listed_;
+    }
+    contender& now = contenders_[incumbent_];
+    if (std::ssize(known.arrivals) == with.how.ranks) {
+        now.pattern.emplace(predicted_by, with.how.ranks);
+        now.pattern->observe(known.arrivals);
+        if (now.use != nullptr && now.use->arrival_aware) now.planned_by = known.arrivals;
+        chosen_for_ = known.arrivals;
+    }
+    chosen_ = true;
+    chosen_against_ = contenders_[native].measured->tail;
+    remembered_ = true;
+    if (now.use == nullptr) {
+        failures_ = 1;
+        wait_ = audit_after;
+    }
+    rest(0);
+    next_sample_ = 1;
+    explain(now.use != nullptr ? decision::verdict::kept : decision::verdict::left, now, "calls like this are known");
 }
 
 const directive& contest::arrive(const directed_call& c, time_ns now) {
     ++call_;
     if (sampled_) report(now);
     while (!pending_.empty() && pending_.front().due <= call_) {
-        const pending p = pending_.front();
+        const pending p = std::move(pending_.front());
         pending_.pop_front();
         learn(p);
     }
-    if (choice_ && phase_ == phase::choosing && choice_->due <= call_) take_choice();
+    if (choice_ && choice_->due <= call_) take_choice();
     direct(c);
-    sampled_ = is_sampled();
+    watched_ = is_watched();
+    sampled_ = watched_ || follows();
     arrival_ = now;
     bytes_ = c.bytes;
     return how_;
@@ -34,7 +82,7 @@ void contest::refused(std::string_view reason) {
 
 std::optional<experience> contest::learned() const {
     const contender& by_native = contenders_[native];
-    if (!by_native.measured) return std::nullopt;
+    if (!by_native.measured || !chosen_ || phase_ != phase::resting) return std::nullopt;
     const contender& now = contenders_[incumbent_];
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
@@ -51,11 +99,25 @@ std::optional<experience> contest::learned() const {
     return e;
 }
 
-bool contest::is_sampled() const {
+/// Whether nobody leaves before all have come.
+bool contest::waits_for_all() const {
+    const collective_traits& t = traits(first_.what);
+    return !t.rooted && t.input == holders::all && t.output == holders::all && t.name != "scan";
+}
+
+bool contest::follows() const {
+    const contender& now = contenders_[incumbent_];
+    const collective_traits& t = traits(first_.what);
+    return phase_ == phase::resting && now.use != nullptr && now.use->arrival_aware && now.measured &&
+           !now.measured->runs_ahead && first_.bytes * (t.chunked() ? with_.how.ranks : 1) >= followed &&
+           with_.account.exchanging <= part(now.measured->pace, follow_share);
+}
+
+bool contest::is_watched() const {
     const auto within = [&](std::uint64_t begin) { return call_ >= since_ + begin && call_ < since_ + begin + block; };
     switch (phase_) {
         case phase::resting: return call_ == next_sample_;
-        case phase::measuring: return within(0);
+        case phase::measuring: return within(0) || (since_ == 1 && within(1));
         case phase::choosing: return false;
         case phase::trying: return call_ == since_ + checked || within(warm_up);
     }
@@ -87,8 +149,10 @@ void contest::report(time_ns now) {
     const std::uint64_t ticket = with_.others.gather(bytes_of(mine));
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are not urgent; ranks that are ahead of others need not wait for them.
-    const std::uint64_t patience = phase_ == phase::resting ? std::max(lag, interval_ / 4) : lag;
-    pending_.push_back({ticket, call_ + patience, call_ - 1, running(), bytes_});
+    const bool soon = waits_for_all() || !chosen_;
+    std::uint64_t patience = soon ? 1 : lag;
+    if (phase_ == phase::resting && !follows()) patience = std::max(patience, interval_ / 4);
+    pending_.push_back({ticket, call_ + patience, call_ - 1, running(), bytes_, watched_, list_});
 }
 
 void contest::learn(const pending& p) {
@@ -110,16 +174,28 @@ void contest::learn(const pending& p) {
     account.count_in(elsewhere, has_run);
     account.exchanging = busy;
     account.spend(busy);
+    if (p.by != native && p.list != list_) return;  // it is gone, or has another number
     const bool failed = std::ranges::find(s.exits, no_exit) != s.exits.end();
     if (!failed) observe(contenders_[s.by], s);
-    if (s.call < since_ || s.by != running()) return;  // of a challenge that is over
+    if (!failed && p.watched && s.by == native && incumbent_ == native && phase_ == phase::trying && s.call > 1) {
+        native_block_.push_back(cost_of(s, first_.bytes));
+        contenders_[native].measured = level_of(native_block_);
+        return;
+    }
+    if (!p.watched || s.call < since_ || s.by != running()) return;  // only followed, or of a challenge that is over
     if (failed) return begin_again();
     const cost c = cost_of(s, first_.bytes);
     switch (phase_) {
-        case phase::resting: watch(c); break;
+        case phase::resting:
+            watch(c, s.call < contenders_[s.by].changed || s.call >= contenders_[s.by].replanned);
+            break;
         case phase::measuring:
-            block_.push_back(c);
-            if (block_.size() == block / 2 || block_.size() == block) measured();
+            if (s.call == 1) {
+                first_call(c);
+            } else {
+                block_.push_back(c);
+                if (block_.size() == block / 2 || block_.size() == block) measured();
+            }
             break;
         case phase::choosing: break;
         case phase::trying:
@@ -131,15 +207,26 @@ void contest::learn(const pending& p) {
     }
 }
 
+/// Arrivals at a call belong to who made the one before it.
 void contest::observe(contender& by, const sample& s) {
-    if (!by.pattern) by.pattern.emplace("average:window=5", with_.how.ranks);
-    by.pattern->observe(s.arrivals);
-    if (by.use == nullptr || !by.use->arrival_aware) return;
-    std::vector<time_ns> coming;
-    (void)by.pattern->next(coming);
-    // Making a plan costs time, and a difference that cannot be measured does not matter.
+    if (!by.pattern) by.pattern.emplace(predicted_by, with_.how.ranks);
+    if (by.seen != s.call) by.pattern->observe(s.arrivals);
+    by.seen = s.call + 1;
+    // A plan costs something to make, and differences that do not show are none.
     const level* l = contenders_[incumbent_].measured ? &*contenders_[incumbent_].measured : nullptr;
     const time_ns tolerance = l != nullptr ? l->tail / 8 : time_ns{};
+    const time_ns error = by.pattern->worst_uncertainty();
+    std::vector<time_ns> coming;
+    const bool known = by.pattern->next(coming);
+    // Farther off than predictions ever were: ranks come otherwise from now on, and what was before says nothing.
+    if (known && error != unsure && farthest(coming, after_first(s.next)) > 2 * tolerance + 3 * error) {
+        by.pattern.emplace(predicted_by, with_.how.ranks);
+        by.changed = s.call + 1;
+        by.replanned = call_;
+    }
+    by.pattern->observe(s.next);
+    if (by.use == nullptr || !by.use->arrival_aware) return;
+    (void)by.pattern->next(coming);
     if (by.planned_by.empty() || farthest(by.planned_by, coming) > tolerance) by.planned_by = std::move(coming);
 }
 

@@ -38,12 +38,14 @@ time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b);
 class contest {
 public:
     contest(shared& with, const directed_call& first);
+    /// What is known of a call like this one is the first guess.
+    contest(shared& with, const directed_call& first, const experience& known);
 
     const directive& arrive(const directed_call& c, time_ns now);
     void leave(time_ns now) { exit_ = now; }
     void failed() { exit_ = no_exit; }
     void refused(std::string_view reason);
-    /// Nothing before the native collective was measured.
+    /// Nothing while something is being found out.
     std::optional<experience> learned() const;
 
 private:
@@ -55,6 +57,9 @@ private:
         std::optional<level> measured{};
         std::optional<pattern_predictor> pattern{};  // of its own calls: it influences when ranks arrive
         std::vector<time_ns> planned_by{};
+        std::uint64_t seen = 0;  // the newest call whose arrivals are known
+        // Calls whose plan was made for other arrivals: from the one where ranks came otherwise to the first that knew.
+        std::uint64_t changed = 0, replanned = 0;
 
         std::string_view name() const { return use == nullptr ? "native" : use->id; }
     };
@@ -67,13 +72,17 @@ private:
         std::uint64_t call;
         std::size_t by;
         std::int64_t bytes;
+        bool watched;  // not only followed
+        int list;      // the list of contenders that `by` is about
     };
 
     static constexpr std::size_t native = 0;
     static constexpr time_ns no_exit = time_ns::min();  // of a call that failed
 
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
-    bool is_sampled() const;
+    bool waits_for_all() const;
+    bool follows() const;
+    bool is_watched() const;
     void direct(const directed_call& c);
 
     void report(time_ns now);
@@ -83,23 +92,29 @@ private:
     void rest(std::uint64_t interval);
     void fail(int samples);
     void measure(next what);
+    void first_call(const cost& c);
     void measured();
+    void order_if_worthwhile();
     void order_choice();
     told_choice chosen() const;
     void take_choice();
+    void use_choice();
     void try_next();
     void begin_trial(std::size_t who);
     void check_trial(const cost& c);
     void end_trial();
     void settle(bool challenger_stays, std::string_view reason);
-    void watch(const cost& c);
+    void watch(const cost& c, bool foreseen);
+    void forget();
     void synchronise();
 
     std::uint64_t longest_interval() const;
     bool beats(const level& a, const level& b) const;
     bool is_promising(const contender& c) const;
     bool is_worthwhile(time_ns tail) const;
-    bool may_duel() const;
+    bool leaves_no_doubt(const contender& c) const;
+    bool may_duel(const contender& c) const;
+    bool affords_choice() const;
     time_ns asking() const;
     bool may_choose_anew() const;
     bool has_changed() const;
@@ -112,11 +127,13 @@ private:
     directive how_{};
     std::int64_t bytes_ = 0;
     bool sampled_ = false;
+    bool watched_ = false;
     bool refused_ = false;
     time_ns arrival_{}, exit_{};
     std::deque<pending> pending_{};
 
     std::vector<contender> contenders_;  // the native one, perhaps the incumbent, and the plans of the last choice
+    int list_ = 0;                       // how often there was a new one
     std::size_t incumbent_ = native;
     std::size_t challenger_ = native;
     std::size_t listed_ = 1;  // the next plan of the last choice
@@ -131,6 +148,8 @@ private:
         time_ns paid;
     };
     std::optional<choice_under_way> choice_{};
+    bool choice_is_here_ = false;        // and waits until the incumbent is measured
+    std::vector<cost> native_block_{};   // calls of the incumbent that were still under way when a challenge began
     std::vector<time_ns> chosen_for_{};  // arrivals
     time_ns chosen_against_{};           // the native tail then
     bool chosen_ = false;
@@ -147,6 +166,7 @@ private:
     int changed_ = 0;
     int audits_ = 0;              // that the incumbent has won
     std::uint64_t was_slow_ = 0;  // calls
+    bool remembered_ = false;     // no call has shown yet that what was known before is right
 };
 
 }  // namespace rubato::direct

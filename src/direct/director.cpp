@@ -2,6 +2,7 @@
 
 #include "direct/contest.hpp"
 
+#include <cstdlib>
 #include <map>
 
 namespace rubato {
@@ -20,7 +21,7 @@ public:
         const operation kind = operation_of(c.what, c.root, c.bytes);
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
-            current_ = contests_.try_emplace(kind, shared_, c).first;
+            current_ = contests_.contains(kind) ? contests_.find(kind) : begin(kind, c);
         return current_->second.arrive(c, now);
     }
     void leave(time_ns now) { current_->second.leave(now); }
@@ -34,6 +35,30 @@ public:
     }
 
 private:
+    using all_contests = std::map<operation, direct::contest>;
+
+    all_contests::iterator begin(const operation& kind, const directed_call& c) {
+        const std::optional<experience> known = nearest(kind);
+        return known ? contests_.try_emplace(kind, shared_, c, *known).first
+                     : contests_.try_emplace(kind, shared_, c).first;
+    }
+    /// What is known of this operation or, if nothing is, of one like it: of this run if it has had one.
+    std::optional<experience> nearest(const operation& kind) const {
+        std::vector<experience> all = learned();
+        all.insert(all.end(), shared_.how.remembered.begin(), shared_.how.remembered.end());
+        const experience* best = nullptr;
+        int least = direct::nearest_classes * 2 + 2;
+        for (const experience& e : all) {
+            if (e.kind.what != kind.what) continue;
+            const int away = std::abs(int{e.kind.size_class} - int{kind.size_class});
+            const int distance = 2 * away + (e.kind.root == kind.root ? 0 : 1);
+            if (away > direct::nearest_classes || distance >= least) continue;
+            best = &e;
+            least = distance;
+        }
+        return best != nullptr ? std::optional(*best) : std::nullopt;
+    }
+
     direct::shared shared_;
     std::map<operation, direct::contest> contests_{};
     std::map<operation, direct::contest>::iterator current_ = contests_.end();

@@ -85,9 +85,12 @@ public:
     struct settings {
         rank me{};
         std::int32_t ranks = 1;
-        double margin = 0.1;        ///< by how much a plan must be better to be tried, as a share of the tail
-        bool early = false;         ///< early forms may be chosen
-        effort* process = nullptr;  ///< of this rank's; null: there is no other director
+        double margin = 0.1;  ///< by how much a plan must be better to be tried, as a share of the tail
+        /// Messages cross a network, and a model of it can be trusted. Else a plan must be affordable, however good it
+        /// is predicted to be.
+        bool between_hosts = true;
+        bool early = false;                    ///< early forms may be chosen
+        effort* process = nullptr;             ///< of this rank's; null: there is no other director
         std::vector<experience> remembered{};  ///< of an earlier run; equal on all ranks
         choice choose{};                       ///< if none is given, by simulation on the board's network
     };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rubato::direct {
 namespace {
@@ -63,16 +64,27 @@ bool contest::is_worthwhile(time_ns tail) const {
 }
 
 /// The risk: a challenger that is slower than predicted, by half of the tail in each call of its trial.
-bool contest::may_duel() const {
+bool contest::may_duel(const contender& c) const {
     const time_ns risk = times(contenders_[incumbent_].measured->tail / 2, trial) + asking();
-    return (duels_ < free_duels && with_.free_duels + with_.duels_elsewhere < most_free_duels) ||
-           with_.account.affords(risk);
+    const bool free = duels_ < free_duels && with_.free_duels + with_.duels_elsewhere < most_free_duels;
+    return (free && leaves_no_doubt(c)) || with_.account.affords(risk);
+}
+
+bool contest::leaves_no_doubt(const contender& c) const {
+    const time_ns tail = contenders_[incumbent_].measured->tail;
+    return with_.how.between_hosts && part(c.predicted, doubt_ * no_doubt) < tail - part(tail, with_.how.margin);
+}
+
+/// The first to come chooses, and the time until the last one comes costs nobody anything.
+bool contest::affords_choice() const {
+    const std::vector<time_ns> coming = prediction(contenders_[incumbent_]);
+    return with_.account.affords_choice(coming.empty() ? time_ns{} : std::ranges::max(coming));
 }
 
 /// The cost of a challenge's exchanges.
 time_ns contest::asking() const { return times(with_.account.exchanging, 2 * block + 2); }
 
-bool contest::may_choose_anew() const { return wait_ == 0 && with_.account.affords_choice() && may_duel(); }
+bool contest::may_choose_anew() const { return wait_ == 0 && affords_choice(); }
 
 /// Whether arrivals differ from those of the last choice by more than the usual error of predictions, and enough to
 /// matter.
@@ -116,19 +128,31 @@ void contest::measure(next what) {
     block_.clear();
 }
 
+/// The first call of all is slow in any case. It only shows whether a choice is worthwhile.
+void contest::first_call(const cost& c) {
+    contenders_[native].measured = level{c.tail, c.period, {}, c.runs_ahead};
+    order_if_worthwhile();
+}
+
+void contest::order_if_worthwhile() {
+    if (!choice_ && !choice_is_here_ && is_worthwhile(contenders_[incumbent_].measured->tail) && affords_choice())
+        order_choice();
+}
+
 /// Called when half of the incumbent's calls are measured, and when all are: a choice that is ordered at half time is
 /// complete at the end.
 void contest::measured() {
     contender& now = contenders_[incumbent_];
     now.measured = level_of(block_);
     if (block_.size() < block) {
-        if (next_ == next::choice && !choice_ && is_worthwhile(now.measured->tail) && with_.account.affords_choice())
-            order_choice();
+        if (next_ == next::choice) order_if_worthwhile();
         return;
     }
     if (next_ == next::native) return begin_trial(native);
     if (next_ == next::listed) return try_next();
-    if (choice_) {
+    if (choice_is_here_) {
+        use_choice();
+    } else if (choice_) {
         phase_ = phase::choosing;
     } else if (is_worthwhile(now.measured->tail)) {
         rest(usual);  // a choice was not affordable
@@ -151,8 +175,8 @@ void contest::order_choice() {
         told = chosen();
         told.took = with_.others.now() - begin;
     }
-    choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)), call_ + lag,
-               with_.account.pay_choice()};
+    choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)),
+               call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice()};
 }
 
 told_choice contest::chosen() const {
@@ -183,7 +207,8 @@ told_choice contest::chosen() const {
 void contest::take_choice() {
     const told_choice told = messages_in<told_choice>(with_.others.take(choice_->ticket)).front();
     chosen_in_ = told.took;
-    with_.account.settle_choice(choice_->paid, chosen_in_);
+    with_.account.settle_choice(choice_->paid, std::max(chosen_in_ - std::ranges::max(chosen_for_), time_ns{}),
+                                chosen_in_);
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;
     std::vector<contender> anew;
@@ -191,9 +216,12 @@ void contest::take_choice() {
     if (incumbent_ != native) {
         anew.push_back(std::move(contenders_[incumbent_]));
         anew.back().predicted = told.incumbent_tail;
+        for (pending& p : pending_)
+            if (p.by == incumbent_ && p.list == list_) p.by = 1, p.list = list_ + 1;
         incumbent_ = 1;
     }
     contenders_ = std::move(anew);
+    ++list_;
     listed_ = contenders_.size();
     for (const told_choice::plan& p : std::span(told.plans).first(static_cast<std::size_t>(told.count))) {
         contender c;
@@ -203,12 +231,20 @@ void contest::take_choice() {
         c.predicted = p.tail;
         contenders_.push_back(std::move(c));
     }
+    choice_is_here_ = true;
+    const bool sure = listed_ < contenders_.size() && leaves_no_doubt(contenders_[listed_]);
+    if (phase_ == phase::choosing || (sure && may_duel(contenders_[listed_]))) use_choice();
+}
+
+void contest::use_choice() {
+    choice_is_here_ = false;
     if (listed_ == contenders_.size() || !is_promising(contenders_[listed_])) {
         explain(decision::verdict::left, listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
                 "no plan promises to be better by the margin");
         contenders_.resize(listed_);
         return failures_ > 0 ? fail(1) : rest(usual);
     }
+    if (!may_duel(contenders_[listed_])) return rest(usual);
     try_next();
 }
 
@@ -231,6 +267,7 @@ void contest::begin_trial(std::size_t who) {
         ++with_.free_duels;
         if (effort* const process = with_.how.process) ++process->free_duels;
     }
+    native_block_ = phase_ == phase::measuring && incumbent_ == native ? std::move(block_) : std::vector<cost>();
     phase_ = phase::trying;
     since_ = call_;
     block_.clear();
@@ -296,22 +333,28 @@ void contest::fail(int samples) {
 }
 
 /// A sample of the incumbent between challenges.
-void contest::watch(const cost& c) {
+void contest::watch(const cost& c, bool foreseen) {
     ++rested_;
     wait_ = std::max(0, wait_ - 1);
     synchronise();
     contender& now = contenders_[incumbent_];
+    if (std::exchange(remembered_, false)) {
+        const time_ns known = now.measured->tail;
+        if (c.tail > stale * known || stale * c.tail < known) return forget();
+        now.measured->pace = c.period;
+    }
     const level& by_native = *contenders_[native].measured;
     changed_ = has_changed() ? changed_ + 1 : 0;
     const bool listed = listed_ < contenders_.size();
     if (incumbent_ != native) {
         // Slower: it has lost half of its gain. Where ranks run ahead of each other, tails mean nothing.
         const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
-        slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
+        if (foreseen) slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
         if (slow_ >= believed + std::min(audits_, believed)) return measure(next::native);
         if (changed_ >= believed && may_choose_anew()) return measure(next::choice);
-        if (listed && wait_ == 0 && is_promising(contenders_[listed_]) && may_duel()) return measure(next::listed);
+        if (listed && wait_ == 0 && is_promising(contenders_[listed_]) && may_duel(contenders_[listed_]))
+            return measure(next::listed);
         const time_ns price = times(std::max(by_native.tail - now.measured->tail, time_ns{}), trial) + asking();
         if (rested_ >= doubled(audit_after, audits_) && with_.account.hardly_notices(price))
             return measure(next::native);
@@ -320,11 +363,23 @@ void contest::watch(const cost& c) {
         const bool worth = is_worthwhile(c.tail);
         const bool anew = !chosen_ || changed_ >= believed || slow_ >= believed || (failures_ > 0 && !listed);
         if (worth && anew && may_choose_anew()) return measure(next::choice);
-        if (worth && listed && wait_ == 0 && may_duel()) return measure(next::listed);
+        if (worth && listed && wait_ == 0 && may_duel(contenders_[listed_])) return measure(next::listed);
     }
     const bool alert = slow_ > 0 || changed_ > 0;
     interval_ = alert ? std::min(interval_, usual) : std::min(2 * interval_ + 1, longest_interval());
     next_sample_ = call_ + interval_;
+}
+
+/// What was remembered is wrong: it begins as if nothing were known.
+void contest::forget() {
+    contenders_.resize(1);
+    contenders_[native] = {};
+    ++list_;
+    incumbent_ = native;
+    listed_ = 1;
+    chosen_ = false;
+    chosen_for_.clear();
+    measure(next::choice);
 }
 
 /// Called when all ranks take part in the same sample, so they can synchronise now.

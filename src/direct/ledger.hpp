@@ -15,7 +15,7 @@ public:
     /// become slow before that is noticed.
     static constexpr double share = 0.01;
     /// Choices are free until this much is spent; otherwise none could ever begin.
-    static constexpr time_ns free = std::chrono::milliseconds(250);
+    static constexpr time_ns free = std::chrono::milliseconds(5);
 
     explicit ledger(effort* process) : process_(process) {}
 
@@ -46,11 +46,11 @@ public:
         spend(choosing_);
         return choosing_;
     }
-    void settle_choice(time_ns paid, time_ns took) {
-        add(took - paid);
+    void settle_choice(time_ns paid, time_ns delayed, time_ns took) {
+        add(delayed - paid);
         choosing_ = took;
     }
-    bool affords_choice() const { return affords(choosing_ - free); }
+    bool affords_choice(time_ns idle) const { return affords(std::max(choosing_ - idle, time_ns{}) - free); }
 
     /// The longest time that a rank was busy with an exchange.
     time_ns exchanging{};
@@ -69,7 +69,7 @@ private:
     time_ns spent_{};
     time_ns elsewhere_{};
     time_ns has_run_{};
-    time_ns choosing_ = std::chrono::milliseconds(100);  // for some ten ranks
+    time_ns choosing_ = std::chrono::milliseconds(20);  // for some ten ranks
 };
 
 }  // namespace rubato::direct

@@ -7,6 +7,16 @@ namespace rubato::direct {
 
 /// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
+/// Calls with at least as many bytes are followed while a plan by arrivals makes them: every call's arrivals are
+/// exchanged, unless exchanging would take more than this share of the time.
+constexpr std::int64_t followed = 64 << 10;
+constexpr double follow_share = 0.01;
+/// A prediction that leaves no doubt: even if it is wrong by so much, the plan is better by the margin.
+constexpr double no_doubt = 1.5;
+/// What is known of one size is a first guess for others, up to so many size classes away.
+constexpr int nearest_classes = 2;
+/// Levels that were remembered are given up where the first calls differ by more than this factor.
+constexpr int stale = 2;
 /// Calls in a row by which a contender is measured.
 constexpr std::uint64_t block = 4;
 /// Calls of a challenger before it is measured: they open connections, and show when ranks arrive under the challenger.

@@ -66,7 +66,10 @@ public:
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         const player::settings agreed = agree_on(how);
         hosts_ = hosts_of(comm_.get());
-        synchronise();
+        if (how.clock_is_common)
+            sync_ = {.first = 10, .again = 5};
+        else
+            synchronise();
         std::int64_t epoch = clock_.now().count();
         check(PMPI_Bcast(&epoch, 1, MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         epoch_ = time_ns(epoch);
@@ -123,7 +126,7 @@ public:
 
     void synchronise() {
         const std::lock_guard lock(mutex_);
-        mpi::synchronise(comm_.get(), tags_.beside(1), clock_);
+        mpi::synchronise(comm_.get(), tags_.beside(1), clock_, sync_);
     }
 
     void use_model(const model& network, const model* inside) {
@@ -348,6 +351,7 @@ private:
     std::vector<std::int32_t> hosts_{};
     tag_layout tags_;
     common_clock clock_;
+    sync_settings sync_{};
     time_ns epoch_{};
     mpi_stage stage_;
     std::optional<player> player_{};

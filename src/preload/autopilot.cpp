@@ -21,9 +21,13 @@ bool is_of(std::string_view id, collective what) {
     return id.size() > name.size() && id.starts_with(name) && id[name.size()] == '/';
 }
 
-mpi::settings quiet_unless(bool background) {
+mpi::settings settings_of(const autopilot::settings& how) {
     mpi::settings s;
-    s.background = background;
+    s.background = how.background;
+    if (how.clock) {
+        s.clock = how.clock;
+        s.clock_is_common = true;
+    }
     return s;
 }
 
@@ -54,7 +58,7 @@ void give_up(MPI_Comm comm, const std::exception& e) {
 class autopilot::state {
 public:
     state(MPI_Comm user, const settings& how, explainer explain)
-        : how_(how), user_(user), ours_(user, quiet_unless(how.background)) {
+        : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
         if (how.force.empty()) {
             board_.emplace(user, ours_, network_);
@@ -92,6 +96,8 @@ private:
         s.me = rank(ours_.rank());
         s.ranks = ours_.size();
         s.margin = how.margin;
+        const std::vector<std::int32_t>& hosts = ours_.hosts();
+        s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
         s.early = all_may_begin_early(board_->comm(), how.background);
         s.process = how.process;
         return s;

@@ -29,6 +29,7 @@ public:
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
         std::vector<collective> leave{};  ///< collectives that are also left to the native call
+        own_clock clock{};                ///< that all ranks share; none: ranks synchronise their own
         effort* process = nullptr;        ///< shared by this process's autopilots; null: there is no other
     };
     using explainer = guide::explainer;

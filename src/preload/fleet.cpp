@@ -4,15 +4,16 @@
 
 namespace rubato::preload {
 
-void fleet::prepare(const settings& how) {
+void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
     how_ = {.force = how.force,
             .margin = how.margin,
             .model = how.model,
             .background = how.background.when != background_use::never,
             .reproducible = how.reproducible,
             .leave = how.leave,
+            .clock = std::move(clock),
             .process = &effort_};
-    effort_.begin = own_time();
+    effort_.begin = begin;
     for (const collective_traits& t : collectives()) {
         const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];

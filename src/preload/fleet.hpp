@@ -11,7 +11,8 @@ namespace rubato::preload {
 class fleet {
 public:
     /// The settings that all ranks have agreed on. Before anything else.
-    void prepare(const settings& how);
+    /// `clock` is common to all ranks; `begin`, on the own clock, is when MPI_Init was called.
+    void prepare(const settings& how, own_clock clock, time_ns begin);
 
     const autopilot::settings& how() const { return how_; }
     bool forces() const { return !how_.force.empty(); }

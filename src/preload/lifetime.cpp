@@ -25,8 +25,9 @@ int begin(const Native& native) {
     if (inside) return native();
     const guard passing;
     check_library();
+    const rubato::time_ns begun = rubato::own_time();
     const int code = native();
-    if (code == MPI_SUCCESS) begin_session();
+    if (code == MPI_SUCCESS) begin_session(begun);
     return code;
 }
 

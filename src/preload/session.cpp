@@ -95,7 +95,7 @@ std::uint64_t calls_in(const observe::observation& o) {
 
 }  // namespace
 
-session::session() : comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
+session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
@@ -152,7 +152,7 @@ void session::agree_on_settings() {
         settings_ = parse_settings(said);
     }
     if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
-    pilots_.prepare(settings_);
+    pilots_.prepare(settings_, [this] { return clock_.now(); }, begin_);
 }
 
 void session::start_recording() {
@@ -226,9 +226,9 @@ void end_all(const std::exception& e) noexcept {
 
 }  // namespace
 
-void begin_session() noexcept {
+void begin_session(time_ns begin) noexcept {
     try {
-        running = new session;  // never deleted: its communicators' attributes may outlive MPI_Finalize
+        running = new session(begin);  // never deleted: its communicators' attributes may outlive MPI_Finalize
     } catch (const mpi::mpi_error& e) {
         end_all(e);
     } catch (const error& e) {  // thrown on all ranks

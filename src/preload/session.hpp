@@ -28,7 +28,7 @@ struct address_range {
 class session {
 public:
     /// Collective over MPI_COMM_WORLD. Throws `error`, on all ranks, if a setting is wrong.
-    session();
+    explicit session(time_ns begin);
     ~session();
     session(const session&) = delete;
     session& operator=(const session&) = delete;
@@ -48,6 +48,7 @@ private:
     void note_network();
     void write_file();
 
+    time_ns begin_;  // when MPI_Init was called
     std::unique_ptr<mpi::private_communicator> comm_;
     int rank_ = 0;
     int ranks_ = 1;
@@ -66,7 +67,7 @@ inline constinit std::atomic<session*> running{nullptr};
 /// built for. Before MPI_Init.
 void check_library();
 /// Called by the first entry of MPI_Init, after the native call. Ends the program with status 2 if a setting is wrong.
-void begin_session() noexcept;
+void begin_session(time_ns begin) noexcept;
 void end_session() noexcept;
 
 }  // namespace rubato::preload
