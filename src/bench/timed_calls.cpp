@@ -117,6 +117,7 @@ std::vector<std::vector<results::timeline_step>> timed_calls::gather_steps(const
         std::int64_t kind, peer, begin, end;
     };
     std::vector<told> own;
+    own.reserve(mine.size());
     for (const recorded_step& s : mine)
         own.push_back(
             {static_cast<std::int64_t>(s.kind), s.peer, (s.when.begin - start).count(), (s.when.end - start).count()});

@@ -42,7 +42,7 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
 
 }  // namespace
 
-std::vector<std::int32_t> each_once(std::vector<std::int32_t> numbers) {
+std::vector<std::int32_t> each_once(const std::vector<std::int32_t>& numbers) {
     std::vector<std::int32_t> some;
     for (const std::int32_t n : numbers)
         if (std::ranges::find(some, n) == some.end()) some.push_back(n);

@@ -37,7 +37,7 @@ void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, c
                  std::int32_t low, std::int32_t high, const std::string& help);
 
 /// Each number once, in their order.
-std::vector<std::int32_t> each_once(std::vector<std::int32_t> numbers);
+std::vector<std::int32_t> each_once(const std::vector<std::int32_t>& numbers);
 
 /// All algorithms of a collective, or those that are named: "reduce", "reduce/binomial,ring". Throws if there are none,
 /// or if one is named twice.

@@ -264,6 +264,7 @@ outcome verify_algorithms(const CLI::App& app, const options& o) {
     // The longest first, so that none is left at the end.
     std::ranges::stable_sort(items, std::ranges::greater{}, [](const item& i) { return i.takes.ns; });
     std::vector<double> weights;
+    weights.reserve(items.size());
     for (const item& i : items) weights.push_back(i.takes.ns);
     std::vector<outcome> outcomes(items.size());
     for_each_in_parallel(weights, "verified",

@@ -11,7 +11,7 @@ namespace rubato::preload {
 namespace {
 
 /// About how long a measurement takes, once per process.
-constexpr time_ns time_to_measure = std::chrono::milliseconds(80);
+constexpr time_ns time_to_measure = std::chrono::milliseconds(20);
 
 /// What this process has measured, within a host and between hosts.
 struct measured_networks {

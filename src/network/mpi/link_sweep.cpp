@@ -101,7 +101,7 @@ reading measure_combine() {
 
 model measure_model(MPI_Comm comm, int other, time_ns budget) {
     // Those of segments, and small ones for the latency. From 64 KiB on MPI libraries wait for the receiver.
-    constexpr std::array<std::int64_t, 6> sizes{1, 256, 4 << 10, 8 << 10, 16 << 10, 32 << 10};
+    constexpr std::array<std::int64_t, 4> sizes{1, 256, 4 << 10, 16 << 10};
     constexpr std::int64_t rendezvous = 64 << 10;
     constexpr int repetitions = 20;  // a fast network needs no more
     int me = 0;
