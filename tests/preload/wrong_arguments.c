@@ -205,6 +205,7 @@ static const char* const left_out[] = {
     "scatter recv_in_place", "scatterv recv_in_place", "allgather aliased", "allgatherv aliased",
     "allgatherv counts_null", "allgatherv places_null", "alltoallv counts_null", "alltoallv places_null",
     "reduce_scatter counts_null", "alltoall in_place_between_groups", "allgatherv in_place_between_groups",
+    "alltoallv in_place_between_groups",
     /* and tells senders that their message was too long for another rank. */
     "reduce longer_to_root",
 #else
