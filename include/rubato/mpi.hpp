@@ -32,7 +32,8 @@ private:
 };
 
 /// A message of another rank was longer than this rank expected. The call has ended, with wrong data; the communicator
-/// can still be used.
+/// can still be used. With MPICH the program ends instead if the user's communicator had MPI_ERRORS_ARE_FATAL when
+/// Rubato's was made.
 class RUBATO_API truncated : public mpi_error {
 public:
     explicit truncated(int code) : mpi_error("a message", code) {}

@@ -17,11 +17,45 @@ constexpr std::uint32_t fewest_segments = 32;      // with fewer, an algorithm m
 constexpr double longest_made = 1e5;               // in steps
 constexpr std::int64_t worst_steps = 5;            // per pair of ranks and segment: no algorithm takes more
 
-/// Steps of the root and of another rank.
-struct found {
-    double root;
-    double other;
+constexpr double worst_bytes = 100;         // per step, where nothing is known
+constexpr double most_looked_at = 1 << 26;  // bytes of a schedule that is made only to be counted
+
+/// What a schedule has.
+struct extent {
+    double steps = 0;
+    double bytes = 0;  ///< of memory
+    double dependencies = 0;
 };
+
+/// Of the root and of another rank.
+struct found {
+    extent root{};
+    extent other{};
+};
+
+/// Each number by a function of which one it is.
+template <class F>
+extent by_number(F f) {
+    return {f(&extent::steps), f(&extent::bytes), f(&extent::dependencies)};
+}
+template <class F>
+found by_rank(F f) {
+    return {by_number([&f](auto which) { return f(&found::root, which); }),
+            by_number([&f](auto which) { return f(&found::other, which); })};
+}
+
+/// With what an allocation takes beside what was asked for.
+template <class T>
+double bytes_of(const std::vector<T>& v) {
+    return v.capacity() == 0 ? 0 : static_cast<double>(v.capacity() * sizeof(T) + 16);
+}
+
+extent extent_of(const schedule& s) {
+    return {static_cast<double>(s.steps.size()),
+            sizeof(schedule) + bytes_of(s.scratch) + bytes_of(s.steps) + bytes_of(s.first_dependency) +
+                bytes_of(s.dependencies),
+            static_cast<double>(s.dependencies.size())};
+}
 
 bool cheap(const algorithm& a, const problem& p) {
     if (a.dynamic != nullptr) return p.ranks <= most_recorded;
@@ -41,37 +75,44 @@ found look(const algorithm& a, const problem& p) {
         some = a.build_some(p, who);
     else
         for (const rank r : who) some.push_back(a.build(p, r));
-    const auto steps = [](const schedule& one) { return static_cast<double>(one.steps.size()); };
-    double others = 0;
-    for (std::size_t i = 1; i < some.size(); ++i) others += steps(some[i]) / static_cast<double>(some.size() - 1);
-    return {steps(some.front()), others};
+    found f{extent_of(some.front()), {}};
+    for (std::size_t i = 1; i < some.size(); ++i) {
+        const extent one = extent_of(some[i]);
+        const double n = static_cast<double>(some.size() - 1);
+        f.other = by_number([&](auto which) { return f.other.*which + one.*which / n; });
+    }
+    return f;
 }
 
 /// With so few segments that some ranks' schedules can be made.
 found with_ranks(const algorithm& a, const problem& p) {
     if (cheap(a, p)) return look(a, p);
     std::vector<double> ranks;
-    std::vector<double> of_root;
-    std::vector<double> of_other;
+    std::vector<found> counted;
     for (auto fewer = with_fewer_ranks(a, p); fewer && ranks.size() < step_points;
          fewer = with_fewer_ranks(a, *fewer)) {
         if (!cheap(a, *fewer)) continue;
-        const found f = look(a, *fewer);
         ranks.push_back(fewer->ranks);
-        of_root.push_back(f.root);
-        of_other.push_back(f.other);
+        counted.push_back(look(a, *fewer));
     }
     if (ranks.size() < fewest_step_points) {
         const auto worst = static_cast<double>(worst_steps * p.ranks * p.segments);
-        return {worst, worst};
+        const extent one{worst, worst_bytes * worst, 2 * worst};
+        return {one, one};
     }
-    const found told{growth(ranks, of_root).at(p.ranks), growth(ranks, of_other).at(p.ranks)};
-    // Short schedules can be made and counted, which is more exact, unless each needs a plan for all ranks.
+    const found told = by_rank([&](auto who, auto which) {
+        std::vector<double> values;
+        for (const found& f : counted) values.push_back(f.*who.*which);
+        return growth(ranks, values).at(p.ranks);
+    });
+    // Short schedules can be looked at, which is more exact, unless each takes a plan for all ranks.
     const bool alone = a.build != nullptr && !a.arrival_aware;
-    return alone && std::max(told.root, told.other) <= longest_made ? look(a, p) : told;
+    const bool small = std::max(told.root.steps, told.other.steps) <= longest_made &&
+                       std::max(told.root.bytes, told.other.bytes) <= most_looked_at;
+    return alone && small ? look(a, p) : told;
 }
 
-/// Each segment takes as many steps as the one before.
+/// Each segment takes as many steps as the one before; never fewer than none, however the estimates vary.
 found with_segments(const algorithm& a, problem p) {
     const std::int64_t segments = p.segments;
     const auto few = std::max<std::int64_t>(fewest_segments, most_blocks / p.ranks);
@@ -80,8 +121,10 @@ found with_segments(const algorithm& a, problem p) {
     const found f = with_ranks(a, p);
     p.segments = static_cast<std::uint32_t>(few / 2);
     const found half = with_ranks(a, p);
-    const double more = static_cast<double>(segments - few) / static_cast<double>(few - few / 2);
-    return {f.root + more * (f.root - half.root), f.other + more * (f.other - half.other)};
+    const std::int64_t difference = few - few / 2;
+    const double more = static_cast<double>(segments - few) / static_cast<double>(difference);
+    return by_rank(
+        [&](auto who, auto which) { return f.*who.*which + more * std::max(f.*who.*which - half.*who.*which, 0.); });
 }
 
 /// Time to make schedules one by one, in simulated steps. Each examines the ranks around it, at most as many as the
@@ -98,8 +141,9 @@ double time_to_make(const algorithm& a, const problem& p, double most) {
 step_counts expected_steps(const algorithm& a, const problem& p) {
     check(a, p);
     const found f = with_segments(a, p);
-    const double most = std::max(f.root, f.other);
-    return {most, f.root + f.other * (p.ranks - 1.), time_to_make(a, p, most)};
+    const double most = std::max(f.root.steps, f.other.steps);
+    const extent all = by_number([&](auto which) { return f.root.*which + f.other.*which * (p.ranks - 1.); });
+    return {most, all.steps, time_to_make(a, p, most), all.bytes, all.dependencies};
 }
 
 }  // namespace rubato

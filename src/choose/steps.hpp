@@ -1,4 +1,4 @@
-// Estimates how many steps the schedules of a problem have before they are made.
+// How many steps the schedules of a problem have and how much memory they take, told before they are made.
 #pragma once
 
 #include "rubato/algorithm.hpp"
@@ -6,9 +6,11 @@
 namespace rubato {
 
 struct step_counts {
-    double most = 0;      ///< of the rank that has most
-    double all = 0;       ///< of all ranks
-    double planning = 0;  ///< the extra time to make them, in simulated steps
+    double most = 0;          ///< of the rank that has most
+    double all = 0;           ///< of all ranks
+    double planning = 0;      ///< what it takes to make them beyond that, in the time of so many simulated steps
+    double bytes = 0;         ///< of memory, of all ranks' schedules
+    double dependencies = 0;  ///< of all ranks
 };
 
 /// From the schedules of some ranks, or of a smaller problem where even these would be long. Throws if check() does.

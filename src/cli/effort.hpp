@@ -11,9 +11,11 @@ namespace rubato::cli {
 /// Of one step.
 struct step_cost {
     double ns;
-    double bytes;  ///< of memory
+    double bytes;  ///< of memory, beside its schedule's
 };
-inline constexpr step_cost to_simulate{400, 160};
+inline constexpr step_cost to_simulate{400, 80};
+inline constexpr double ns_per_byte = 0.5;   // to fill a schedule
+inline constexpr double per_dependency = 4;  // bytes: a step knows what waits for it
 
 struct effort {
     double steps = 0;
@@ -22,7 +24,9 @@ struct effort {
 
     effort() = default;
     effort(const step_counts& n, const step_cost& each)
-        : steps(n.all), ns(n.all * each.ns + n.planning * to_simulate.ns), bytes(n.all * each.bytes) {}
+        : steps(n.all),
+          ns(n.all * each.ns + n.planning * to_simulate.ns + n.bytes * ns_per_byte),
+          bytes(n.all * each.bytes + n.bytes + n.dependencies * per_dependency) {}
 };
 
 /// "about 2 s and 470 MiB for 3.1 million steps"

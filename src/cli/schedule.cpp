@@ -30,8 +30,8 @@ struct options {
 };
 
 constexpr step_cost to_list{1'000, 300};  // as text
-constexpr step_cost to_draw{3'000, 300};
-constexpr step_cost to_json{10'000, 1'100};
+constexpr step_cost to_draw{3'000, 250};
+constexpr step_cost to_json{10'000, 1'050};
 constexpr step_cost to_show_rounds{300, 40};
 
 /// Throws if showing it would take minutes or gigabytes.
@@ -45,9 +45,8 @@ void check_size(const options& o, const algorithm& a, const problem& p) {
     }
     const bool rounds = rounds_of(a) != nullptr;
     refuse_large(what,
-                 {n, rounds               ? to_show_rounds
-                     : o.format == "json" ? to_json
-                                          : to_draw},
+                 rounds ? effort({n.most, n.all, n.planning}, to_show_rounds)  // which makes no schedules
+                        : effort(n, o.format == "json" ? to_json : to_draw),
                  "give fewer ranks or segments, --rank N for the steps of one rank, or --force");
 }
 

@@ -1,8 +1,7 @@
 // rubato sim: how long would it take?
-#include "choose/steps.hpp"
 #include "cli/command.hpp"
-#include "cli/effort.hpp"
 #include "cli/parallel.hpp"
+#include "cli/sim_effort.hpp"
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
@@ -16,7 +15,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -24,11 +22,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::uint32_t most_segments = 1024;
-// All ranks are simulated if that takes only seconds; otherwise a few are, and the rest is extrapolated.
-constexpr double longest_of_one = 2e9;  // ns
-constexpr double longest_of_all = 4e9;
-constexpr double longest_to_try = 2e8;  // with a number of segments
-constexpr double most_drawn = 1e5;      // steps; a picture of more is too large for its viewers
+constexpr double most_drawn = 1e5;  // steps; a picture of more is too large for its viewers
 
 struct options {
     std::string what{};
@@ -50,6 +44,14 @@ struct setting {
     bool choose_segments = false;
 };
 
+/// Known only from a simulation of all ranks.
+struct details {
+    std::vector<time_ns> exits{};
+    cost counted{};
+    double joules = 0;
+    std::int64_t memory = 0;
+};
+
 struct row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
@@ -58,13 +60,6 @@ struct row {
     time_ns run{};
     time_ns tail{};
     time_ns absorption{};
-    /// Known only from a simulation of all ranks.
-    struct details {
-        std::vector<time_ns> exits{};
-        cost counted{};
-        double joules = 0;
-        std::int64_t memory = 0;
-    };
     std::optional<details> all{};  ///< nothing: extrapolated from fewer ranks
 };
 
@@ -105,7 +100,7 @@ std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
     for (p.segments = 1; p.segments <= most_segments && p.segments <= std::max<std::int64_t>(s.chunk, 1);
          p.segments *= 2) {
         time_ns t{};
-        if (effort(expected_steps(a, p), to_simulate).ns <= longest_to_try) {
+        if (is_quick(effort_to_simulate(a, p))) {
             t = simulated_time(s, a, p);
         } else {
             const std::optional<candidate> c = estimate(s, a, p);
@@ -149,7 +144,7 @@ row prepare(const setting& s, const algorithm& a) {
     r.skipped = unmet_need(a, r.p);
     try_to(r, [&] {
         if (a.segmented && s.choose_segments && !a.has(need::round_time)) r.p.segments = best_segments(s, a, r.p);
-        r.takes = effort(expected_steps(a, r.p), to_simulate);
+        r.takes = effort_to_simulate(a, r.p);
     });
     return r;
 }
@@ -157,14 +152,16 @@ row prepare(const setting& s, const algorithm& a) {
 /// With all ranks.
 void simulate_row(const setting& s, row& r) {
     const algorithm& a = *r.a;
-    row::details& d = r.all.emplace();
+    const time_ns imbalance = absolute_imbalance(r.p.arrivals);
+    // Before the schedules for these arrivals are made, so that not both are kept.
+    const time_ns balanced = imbalance > time_ns{} ? simulated_time(s, a, all_together(r.p)) : time_ns{};
+    details& d = r.all.emplace();
     const std::vector<schedule> all = build_all(a, r.p);
     const layout sizes = layout::uniform(s.chunk);
     d.exits = run(s, a, all, r.p).exits;
     r.run = run_time(r.p.arrivals, d.exits);
     r.tail = tail(r.p.arrivals, d.exits);
-    const time_ns imbalance = absolute_imbalance(r.p.arrivals);
-    if (imbalance > time_ns{}) r.absorption = absorption(simulated_time(s, a, all_together(r.p)), r.run, imbalance);
+    if (imbalance > time_ns{}) r.absorption = absorption(balanced, r.run, imbalance);
     d.counted = count_cost(all, std::span(&sizes, 1));
     d.joules = energy(s.network, d.counted, r.run);
     d.memory = descriptor_memory(s.network, d.counted);
@@ -181,22 +178,6 @@ void extrapolate_row(const setting& s, row& r) {
     r.run = c->end - std::ranges::min(r.p.arrivals);
     r.tail = c->end - std::ranges::max(r.p.arrivals);
     r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
-}
-
-/// The rows that are simulated with all ranks: the fastest ones, as many as take some seconds together. With more ranks
-/// than this, some algorithms need gigabytes for their data about each rank.
-constexpr std::int32_t most_simulated = 1 << 16;
-std::vector<bool> affordable(const std::vector<row>& rows, std::int32_t ranks, bool force) {
-    std::vector<std::size_t> order(rows.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rows[i].takes.ns; });
-    std::vector<bool> chosen(rows.size());
-    double sum = 0;
-    for (const std::size_t i : order) {
-        sum += rows[i].takes.ns;
-        chosen[i] = force || (ranks <= most_simulated && rows[i].takes.ns <= longest_of_one && sum <= longest_of_all);
-    }
-    return chosen;
 }
 
 std::string format_energy(double joules) {
@@ -235,7 +216,6 @@ std::string as_text(const std::vector<row>& rows, const std::string& heading) {
             continue;
         }
         const auto known = [&r](auto text) { return r.all ? text(*r.all) : std::string("-"); };
-        using details = row::details;
         lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
                          known([](const details& d) { return fmt::format("{}", d.counted.rounds); }),
                          known([](const details& d) { return fmt::format("{}", d.counted.messages); }),
@@ -338,7 +318,9 @@ void simulate_all(const CLI::App& app, const options& o) {
     check_rows(o, rows);
     // The longest first, so that none is left at the end.
     std::ranges::stable_sort(rows, std::ranges::greater{}, [](const row& r) { return r.takes.ns; });
-    const std::vector<bool> exact = affordable(rows, s.common.ranks, o.force);
+    std::vector<effort> takes;
+    for (const row& r : rows) takes.push_back(r.takes);
+    const std::vector<bool> exact = o.force ? std::vector<bool>(rows.size(), true) : affordable(takes);
     std::vector<double> weights;
     for (std::size_t i = 0; i < rows.size(); ++i) weights.push_back(1e8 + (exact[i] ? rows[i].takes.ns : 0));
     for_each_in_parallel(weights, "simulated", [&](std::size_t i) {

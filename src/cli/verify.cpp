@@ -38,8 +38,8 @@ struct options {
     bool json = false;
 };
 
-/// To make a step and to follow what each block holds.
-constexpr step_cost to_verify{1'500, 150};
+/// To make it and to follow what each block holds.
+constexpr step_cost to_verify{1'500, 100};
 constexpr double longest_ns = 15 * 60e9;
 
 /// "1-33,64"

@@ -1,6 +1,7 @@
 #include "core/wire.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/looked_at_calls.hpp"
+#include "mpi/message_errors.hpp"
 #include "mpi/mpi_stage.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/process.hpp"
@@ -49,6 +50,7 @@ public:
           clock_(std::move(how.clock)),
           stage_(comm_.get(), rank_, size_, tags_, how.most_early),
           wants_background_(how.background) {
+        route_message_errors(user);
         const std::string refusal = how.background ? wrong_environment() : "";
         const std::int64_t mine = protocol();
         // The minimum of each over all ranks.

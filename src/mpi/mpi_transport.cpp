@@ -1,5 +1,6 @@
 #include "mpi/mpi_transport.hpp"
 
+#include "mpi/message_errors.hpp"
 #include "rubato/mpi.hpp"
 
 #include <algorithm>
@@ -56,8 +57,11 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
     int done = 0;
-    const int code = wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
-                          : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
+    const int code = [&] {
+        const message_errors_returned here;
+        return wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
+                    : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
+    }();
     if (code == MPI_ERR_IN_STATUS)
         for (int i = 0; i < done; ++i)
             note_failed(requests_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])],
@@ -95,6 +99,7 @@ void mpi_transport::check_lengths() {
 }
 
 void mpi_transport::abandon() noexcept {
+    const message_errors_returned here;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (requests_[i] == MPI_REQUEST_NULL) continue;
         if (messages_[i].receives) {
@@ -109,6 +114,7 @@ void mpi_transport::abandon() noexcept {
 }
 
 void mpi_transport::cancel_receives() {
+    const message_errors_returned here;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (!messages_[i].receives) continue;
         MPI_Status status{};

@@ -841,6 +841,14 @@ TEST_F(sim_command, many_ranks_are_extrapolated) {
         << text;
 }
 
+/// Both have few steps; but of Rabenseifner's each rank keeps a block for each other.
+TEST_F(sim_command, what_takes_gigabytes_is_extrapolated) {
+    EXPECT_EQ(good_json("sim bcast/binomial --ranks 100000 --bytes 1MiB --json")[0].at("how"), "simulated");
+    const std::string text = good("sim allreduce/rabenseifner --ranks 65536 --bytes 1MiB");
+    EXPECT_NE(text.find("from fewer ranks: extrapolated"), std::string::npos) << text;
+    EXPECT_NE(text.find("GiB for "), std::string::npos) << text;
+}
+
 TEST_F(sim_command, what_follows_from_fewer_ranks_is_near_to_a_simulation) {
     const std::string what = "sim bcast/linear,binomial,scatter_ring --ranks 20000 --bytes 1MiB --json";
     std::map<std::string, double> times;

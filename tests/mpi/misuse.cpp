@@ -3,6 +3,8 @@
 //   mpirun -n P misuse [--core]    --core: asks for a processor core that does not exist
 #include "support/mpi_experiment.hpp"
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -163,8 +165,8 @@ void check_refused_name() {
 }
 
 /// Rank 0 sends more than others expect. They are told, and all goes on.
-[[maybe_unused]] void check_other_lengths() {
-    mpi::communicator ours(MPI_COMM_WORLD);
+void check_other_lengths(MPI_Comm comm) {
+    mpi::communicator ours(comm);
     std::vector<int> data(6000, me);
     for (const std::string_view id : {"bcast/linear", "bcast/chain+early"}) {
         works(ours);
@@ -185,6 +187,55 @@ void check_refused_name() {
     }
     if (class_of_error != (me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE)) fail("the error of a message that is too long");
     works(ours);
+}
+
+std::atomic<int> handled = 0;
+void count_error(MPI_Comm*, int*, ...) { ++handled; }
+
+/// An error of the program's own, in a call that names no communicator. Open MPI calls no handler for it.
+[[maybe_unused]] void receive_too_much() {
+    const std::array<int, 2> sent{1, 2};
+    int received = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+    MPI_Send(sent.data(), 2, MPI_INT, 0, 0, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/// Whatever the error handlers, all goes on; those of the program are called for its own errors.
+void check_error_handlers() {
+#ifndef MPICH_VERSION  // with MPICH it ends the program, as its handler says
+    check_other_lengths(MPI_COMM_WORLD);
+#endif
+    MPI_Comm returning = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &returning);
+    MPI_Comm_set_errhandler(returning, MPI_ERRORS_RETURN);
+    check_other_lengths(returning);
+    MPI_Comm_free(&returning);
+
+    MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(count_error, &counting);
+    for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(comm, counting);
+    for (int i = 0; i < 2; ++i) {
+        check_other_lengths(MPI_COMM_WORLD);
+        const int called = handled.exchange(0);
+#ifdef MPICH_VERSION  // see src/mpi/message_errors.hpp: this program has MPI_THREAD_MULTIPLE
+        if (called > (me == 0 ? 0 : 2)) fail("the program's error handler is called too often");
+#else
+        if (called != 0) fail("the program's error handler is called for a message of Rubato");
+#endif
+        MPI_Comm inherits = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &inherits);
+        for (MPI_Comm comm : {MPI_COMM_WORLD, inherits}) MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+        MPI_Comm_free(&inherits);
+        if (handled.exchange(0) != 2) fail("the program's error handler is not called for an error of its own");
+#ifdef MPICH_VERSION
+        receive_too_much();
+        if (handled.exchange(0) != 1) fail("the program's error handler is not called for a message of its own");
+#endif
+    }
+    for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&counting);
 }
 
 /// Buffers and datatypes that cannot be right are refused before anything is sent.
@@ -260,9 +311,7 @@ int main(int argc, char** argv) {
             check_edges();
             check_order_of_calls();
             check_refused_name();
-#ifndef MPICH_VERSION  // there a message that is too long ends the program, whatever the communicator's handler
-            check_other_lengths();
-#endif
+            check_error_handlers();
             check_buffers();
             check_broken_promises();
             mpi::communicator ours(MPI_COMM_WORLD);

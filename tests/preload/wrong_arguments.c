@@ -1,7 +1,7 @@
-/* wrong_arguments REPEATS [COLLECTIVE...]: every wrong argument of every blocking collective. For each it prints the error
-   class that each rank gets, how often the communicator's error handler was called if that is not once, and a checksum of
-   what a right call gives afterwards. Each wrong call is made REPEATS times, with right ones between, and must give the same
-   each time. What is printed with the drop-in must be what is printed without. */
+/* wrong_arguments REPEATS [COLLECTIVE...]: every wrong argument of every blocking collective. For each it prints the
+   error class that each rank gets, how often the communicator's error handler was called if that is not once, and a
+   checksum of what a right call gives afterwards. Each wrong call is made REPEATS times, with right ones between, and
+   must give the same each time. What is printed with the drop-in must be what is printed without. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,12 +10,30 @@
 enum { most_ranks = 16, n = 5000, longer = 100 };
 
 enum what {
-    barrier, bcast, reduce, allreduce, scatter, gather, allgather, alltoall, reduce_scatter_block, scan, exscan, scatterv,
-    gatherv, allgatherv, alltoallv, reduce_scatter, collectives
+    barrier,
+    bcast,
+    reduce,
+    allreduce,
+    scatter,
+    gather,
+    allgather,
+    alltoall,
+    reduce_scatter_block,
+    scan,
+    exscan,
+    scatterv,
+    gatherv,
+    allgatherv,
+    alltoallv,
+    reduce_scatter,
+    collectives
 };
-static const char* const names[] = {"barrier",   "bcast",    "reduce",  "allreduce",  "scatter",   "gather",
-                                    "allgather", "alltoall", "reduce_scatter_block",  "scan",      "exscan",
-                                    "scatterv",  "gatherv",  "allgatherv", "alltoallv", "reduce_scatter"};
+static const char* const names[] = {"barrier",       "bcast",      "reduce",
+                                    "allreduce",     "scatter",    "gather",
+                                    "allgather",     "alltoall",   "reduce_scatter_block",
+                                    "scan",          "exscan",     "scatterv",
+                                    "gatherv",       "allgatherv", "alltoallv",
+                                    "reduce_scatter"};
 
 /* As MPI has them; what has one buffer, count or type for both sides has those of recv. */
 struct call {
@@ -52,11 +70,13 @@ static const char* class_name(int class) {
     static const struct {
         int class;
         const char* name;
-    } known[] = {{MPI_SUCCESS, "success"},   {MPI_ERR_BUFFER, "buffer"},     {MPI_ERR_COUNT, "count"},
-                 {MPI_ERR_TYPE, "type"},     {MPI_ERR_COMM, "comm"},         {MPI_ERR_RANK, "rank"},
-                 {MPI_ERR_ROOT, "root"},     {MPI_ERR_OP, "op"},             {MPI_ERR_ARG, "arg"},
-                 {MPI_ERR_OTHER, "other"},   {MPI_ERR_TRUNCATE, "truncate"}, {MPI_ERR_INTERN, "intern"},
-                 {MPI_ERR_NO_MEM, "memory"}, {MPI_ERR_UNKNOWN, "unknown"}};
+    } known[] = {{MPI_SUCCESS, "success"},       {MPI_ERR_BUFFER, "buffer"},
+                 {MPI_ERR_COUNT, "count"},       {MPI_ERR_TYPE, "type"},
+                 {MPI_ERR_COMM, "comm"},         {MPI_ERR_RANK, "rank"},
+                 {MPI_ERR_ROOT, "root"},         {MPI_ERR_OP, "op"},
+                 {MPI_ERR_ARG, "arg"},           {MPI_ERR_OTHER, "other"},
+                 {MPI_ERR_TRUNCATE, "truncate"}, {MPI_ERR_INTERN, "intern"},
+                 {MPI_ERR_NO_MEM, "memory"},     {MPI_ERR_UNKNOWN, "unknown"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (known[i].class == class) return known[i].name;
     return "?";
@@ -66,7 +86,8 @@ static int is_rooted(enum what w) {
     return w == bcast || w == reduce || w == scatter || w == gather || w == scatterv || w == gatherv;
 }
 static int reduces(enum what w) {
-    return w == reduce || w == allreduce || w == reduce_scatter_block || w == scan || w == exscan || w == reduce_scatter;
+    return w == reduce || w == allreduce || w == reduce_scatter_block || w == scan || w == exscan ||
+           w == reduce_scatter;
 }
 static int has_send(enum what w) { return w != barrier && w != bcast; }
 static int has_send_type(enum what w) { return has_send(w) && !reduces(w); }
@@ -85,8 +106,7 @@ static int make(const struct call* c) {
             return MPI_Scatter(c->send, c->sends, c->send_type, c->recv, c->recvs, c->recv_type, c->root, c->comm);
         case gather:
             return MPI_Gather(c->send, c->sends, c->send_type, c->recv, c->recvs, c->recv_type, c->root, c->comm);
-        case allgather:
-            return MPI_Allgather(c->send, c->sends, c->send_type, c->recv, c->recvs, c->recv_type, c->comm);
+        case allgather: return MPI_Allgather(c->send, c->sends, c->send_type, c->recv, c->recvs, c->recv_type, c->comm);
         case alltoall: return MPI_Alltoall(c->send, c->sends, c->send_type, c->recv, c->recvs, c->recv_type, c->comm);
         case reduce_scatter_block:
             return MPI_Reduce_scatter_block(c->send, c->recv, c->recvs, c->recv_type, c->op, c->comm);
@@ -104,8 +124,7 @@ static int make(const struct call* c) {
         case alltoallv:
             return MPI_Alltoallv(c->send, c->send_counts, c->send_places, c->send_type, c->recv, c->recv_counts,
                                  c->recv_places, c->recv_type, c->comm);
-        case reduce_scatter:
-            return MPI_Reduce_scatter(c->send, c->recv, c->recv_counts, c->recv_type, c->op, c->comm);
+        case reduce_scatter: return MPI_Reduce_scatter(c->send, c->recv, c->recv_counts, c->recv_type, c->op, c->comm);
         case collectives: break;
     }
     abort();
@@ -114,8 +133,7 @@ static int make(const struct call* c) {
 static struct call right_call(enum what w, MPI_Comm comm) {
     for (int i = 0; i < (n + longer) * ranks; ++i) in[i] = (me + 1) * (i % 97 + 1), out[i] = -me;
     for (int i = 0; i < ranks; ++i) counts[i] = n, places[i] = i * n;
-    return (struct call){w,      in,      out,     n,       n,       counts, places, counts,
-                         places, MPI_INT, MPI_INT, MPI_SUM, ranks - 1, comm};
+    return (struct call){w, in, out, n, n, counts, places, counts, places, MPI_INT, MPI_INT, MPI_SUM, ranks - 1, comm};
 }
 
 static int checksum(void) {
@@ -171,54 +189,137 @@ WRONG(longer_from_root, w == bcast || w == scatter || w == scatterv) {
 WRONG(longer_to_root, w == gather || w == gatherv || w == reduce) {
     if (!AT_ROOT) c->sends = c->recvs = n + longer;
 }
-#define CASE(name) {#name, name##_applies, name}
+#define CASE(name) \
+    { #name, name##_applies, name }
 static const struct {
     const char* name;
     int (*applies)(enum what);
     void (*change)(struct call*);
-} cases[] = {CASE(recv_type_null),          CASE(send_type_null),          CASE(recv_type_uncommitted),
-             CASE(send_type_uncommitted),   CASE(recv_count_negative),     CASE(send_count_negative),
-             CASE(one_send_count_negative), CASE(one_recv_count_negative), CASE(counts_null),
-             CASE(places_null),             CASE(root_negative),           CASE(root_null),
-             CASE(root_too_large),          CASE(op_null),                 CASE(op_of_other_type),
-             CASE(op_of_pairs),             CASE(recv_in_place),           CASE(both_in_place),
-             CASE(aliased),                 CASE(recv_null),               CASE(send_null),
-             CASE(no_communicator),         CASE(in_place_between_groups), CASE(root_between_groups),
-             CASE(scan_between_groups),     CASE(longer_from_root),        CASE(longer_to_root)};
+} cases[] = {CASE(recv_type_null),
+             CASE(send_type_null),
+             CASE(recv_type_uncommitted),
+             CASE(send_type_uncommitted),
+             CASE(recv_count_negative),
+             CASE(send_count_negative),
+             CASE(one_send_count_negative),
+             CASE(one_recv_count_negative),
+             CASE(counts_null),
+             CASE(places_null),
+             CASE(root_negative),
+             CASE(root_null),
+             CASE(root_too_large),
+             CASE(op_null),
+             CASE(op_of_other_type),
+             CASE(op_of_pairs),
+             CASE(recv_in_place),
+             CASE(both_in_place),
+             CASE(aliased),
+             CASE(recv_null),
+             CASE(send_null),
+             CASE(no_communicator),
+             CASE(in_place_between_groups),
+             CASE(root_between_groups),
+             CASE(scan_between_groups),
+             CASE(longer_from_root),
+             CASE(longer_to_root)};
 
-/* What the MPI library itself does not survive. Where the root alone is wrong, the others may wait for it: in a scatter for
-   ever, in a gather or a reduce unless their messages are so short that they have left. */
+/* What the MPI library itself does not survive. Where the root alone is wrong, the others may wait for it: in a scatter
+   for ever, in a gather or a reduce unless their messages are so short that they have left. */
 static const char* const left_out[] = {
-    "scatter send_type_null", "scatter send_count_negative", "scatter send_null", "scatterv send_type_null",
-    "scatterv send_type_uncommitted", "scatterv send_count_negative", "scatterv one_send_count_negative",
-    "scatterv counts_null", "scatterv places_null", "scatterv send_null",
+    "scatter send_type_null",
+    "scatter send_count_negative",
+    "scatter send_null",
+    "scatterv send_type_null",
+    "scatterv send_type_uncommitted",
+    "scatterv send_count_negative",
+    "scatterv one_send_count_negative",
+    "scatterv counts_null",
+    "scatterv places_null",
+    "scatterv send_null",
 #ifdef MPICH_VERSION
-    "scatter send_type_uncommitted", "scatter both_in_place", "scatterv both_in_place", "reduce recv_in_place",
-    "reduce both_in_place", "reduce aliased", "reduce recv_null", "gather recv_type_null", "gather recv_type_uncommitted",
-    "gather recv_count_negative", "gather recv_in_place", "gather both_in_place", "gather recv_null",
-    "gatherv recv_type_null", "gatherv recv_type_uncommitted", "gatherv recv_count_negative",
-    "gatherv one_recv_count_negative", "gatherv counts_null", "gatherv places_null", "gatherv recv_in_place",
-    "gatherv both_in_place", "gatherv recv_null",
+    "scatter send_type_uncommitted",
+    "scatter both_in_place",
+    "scatterv both_in_place",
+    "reduce recv_in_place",
+    "reduce both_in_place",
+    "reduce aliased",
+    "reduce recv_null",
+    "gather recv_type_null",
+    "gather recv_type_uncommitted",
+    "gather recv_count_negative",
+    "gather recv_in_place",
+    "gather both_in_place",
+    "gather recv_null",
+    "gatherv recv_type_null",
+    "gatherv recv_type_uncommitted",
+    "gatherv recv_count_negative",
+    "gatherv one_recv_count_negative",
+    "gatherv counts_null",
+    "gatherv places_null",
+    "gatherv recv_in_place",
+    "gatherv both_in_place",
+    "gatherv recv_null",
     /* It crashes, or hangs, */
-    "bcast recv_in_place", "bcast longer_from_root", "reduce recv_count_negative", "allreduce recv_count_negative",
-    "reduce_scatter_block recv_count_negative", "scan recv_count_negative", "exscan recv_count_negative",
-    "scatter recv_in_place", "scatterv recv_in_place", "allgather aliased", "allgatherv aliased",
-    "allgatherv counts_null", "allgatherv places_null", "alltoallv counts_null", "alltoallv places_null",
-    "reduce_scatter counts_null", "alltoall in_place_between_groups", "allgatherv in_place_between_groups",
+    "bcast recv_in_place",
+    "bcast longer_from_root",
+    "reduce recv_count_negative",
+    "allreduce recv_count_negative",
+    "reduce_scatter_block recv_count_negative",
+    "scan recv_count_negative",
+    "exscan recv_count_negative",
+    "scatter recv_in_place",
+    "scatterv recv_in_place",
+    "allgather aliased",
+    "allgatherv aliased",
+    "allgatherv counts_null",
+    "allgatherv places_null",
+    "alltoallv counts_null",
+    "alltoallv places_null",
+    "reduce_scatter counts_null",
+    "alltoall in_place_between_groups",
+    "allgatherv in_place_between_groups",
+    "alltoallv in_place_between_groups",
     /* and tells senders that their message was too long for another rank. */
     "reduce longer_to_root",
 #else
     /* It does not look at buffers that are not there, */
-    "bcast recv_null", "reduce recv_null", "reduce send_null", "allreduce recv_null", "allreduce send_null",
-    "scatter recv_null", "gather recv_null", "gather send_null", "allgather recv_null", "allgather send_null",
-    "alltoall recv_null", "alltoall send_null", "reduce_scatter_block recv_null", "reduce_scatter_block send_null",
-    "scan recv_null", "scan send_null", "exscan recv_null", "exscan send_null", "scatterv recv_null",
-    "gatherv recv_null", "gatherv send_null", "allgatherv recv_null", "allgatherv send_null", "alltoallv recv_null",
-    "alltoallv send_null", "reduce_scatter recv_null", "reduce_scatter send_null",
+    "bcast recv_null",
+    "reduce recv_null",
+    "reduce send_null",
+    "allreduce recv_null",
+    "allreduce send_null",
+    "scatter recv_null",
+    "gather recv_null",
+    "gather send_null",
+    "allgather recv_null",
+    "allgather send_null",
+    "alltoall recv_null",
+    "alltoall send_null",
+    "reduce_scatter_block recv_null",
+    "reduce_scatter_block send_null",
+    "scan recv_null",
+    "scan send_null",
+    "exscan recv_null",
+    "exscan send_null",
+    "scatterv recv_null",
+    "gatherv recv_null",
+    "gatherv send_null",
+    "allgatherv recv_null",
+    "allgatherv send_null",
+    "alltoallv recv_null",
+    "alltoallv send_null",
+    "reduce_scatter recv_null",
+    "reduce_scatter send_null",
     /* and crashes. */
-    "allgather no_communicator", "allgatherv recv_count_negative", "allgatherv one_recv_count_negative",
-    "allgatherv counts_null", "exscan recv_in_place", "exscan both_in_place", "exscan in_place_between_groups",
-    "exscan scan_between_groups", "reduce_scatter_block in_place_between_groups",
+    "allgather no_communicator",
+    "allgatherv recv_count_negative",
+    "allgatherv one_recv_count_negative",
+    "allgatherv counts_null",
+    "exscan recv_in_place",
+    "exscan both_in_place",
+    "exscan in_place_between_groups",
+    "exscan scan_between_groups",
+    "reduce_scatter_block in_place_between_groups",
     "reduce_scatter in_place_between_groups",
 #endif
 };
