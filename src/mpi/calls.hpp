@@ -3,6 +3,7 @@
 // and displacements.
 #pragma once
 
+// NOLINTBEGIN(bugprone-macro-parentheses): these are parameters, not values
 #define PARAMETER_send const void* send
 #define PARAMETER_send_count COUNT send_count
 #define PARAMETER_send_counts const COUNT* send_counts
@@ -15,6 +16,7 @@
 #define PARAMETER_recv_type MPI_Datatype recv_type
 #define PARAMETER_op MPI_Op op
 #define PARAMETER_root int root
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define PARAMETER(name) PARAMETER_##name
 #define MEMBER(name) .name = name

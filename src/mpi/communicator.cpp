@@ -149,7 +149,7 @@ public:
 
     outline outline_of(const selection& how, const call& c) const {
         const call_facts known(c, rank_, size_, false);
-        return {std::make_shared<named_call>(intent_of(how, known), known.sizes(), how.use == nullptr)};
+        return {std::make_shared<named_call>(named_call{intent_of(how, known), known.sizes(), how.use == nullptr})};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
         if (c.wrong) std::rethrow_exception(c.wrong);
@@ -242,10 +242,10 @@ private:
             std::int64_t from_bytes;
         } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes};
         check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        const player::settings agreed{.plans = {mine.most_plans, time_ns(said.quantum)},
-                                      .predictor = broadcast(comm_.get(), mine.predictor),
-                                      .exchange_every = static_cast<std::int32_t>(said.exchange_every),
-                                      .from_bytes = said.from_bytes};
+        player::settings agreed{.plans = {mine.most_plans, time_ns(said.quantum)},
+                                .predictor = broadcast(comm_.get(), mine.predictor),
+                                .exchange_every = static_cast<std::int32_t>(said.exchange_every),
+                                .from_bytes = said.from_bytes};
         (void)make_predictor(agreed.predictor);
         if (agreed.exchange_every < 1)
             throw error(fmt::format("an exchange every {} calls", agreed.exchange_every), "it takes place now and then",

@@ -12,7 +12,9 @@ namespace rubato::mpi {
 
 tag_layout::tag_layout(int upper_bound) {
     // At least half of the bits for operations: messages of one operation wrap around more easily than operations.
-    const unsigned bits = static_cast<unsigned>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)) - 1;
+    // MPI promises 2^15 - 1 at least.
+    const unsigned bits =
+        std::max(static_cast<unsigned>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)), 16U) - 1;
     const unsigned message_bits = std::min(15U, bits / 2);
     messages_ = 1U << message_bits;
     operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // the remaining tags belong to no operation
