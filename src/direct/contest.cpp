@@ -82,14 +82,15 @@ void contest::refused(std::string_view reason) {
 
 std::optional<experience> contest::learned() const {
     const contender& by_native = contenders_[native];
-    if (!by_native.measured || !chosen_ || phase_ != phase::resting) return std::nullopt;
     const contender& now = contenders_[incumbent_];
+    const bool is_kept = incumbent_ != native && now.measured;
+    if (!by_native.measured || (!is_kept && (!chosen_ || phase_ != phase::resting))) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
     e.kind = operation_of(first_.what, first_.root, first_.bytes);
     e.bytes = first_.bytes;
     e.of_native = times_of(*by_native.measured);
-    if (incumbent_ != native && now.measured) {
+    if (is_kept) {
         e.algorithm = now.use->id;
         e.segment = now.segment;
         e.round_time = now.round_time;
@@ -194,7 +195,8 @@ void contest::learn(const pending& p) {
                 first_call(c);
             } else {
                 block_.push_back(c);
-                if (block_.size() == block / 2 || block_.size() == block) measured();
+                if (next_ == next::choice) order_if_worthwhile();
+                if (block_.size() == block) measured();
             }
             break;
         case phase::choosing: break;

@@ -86,6 +86,7 @@ public:
         rank me{};
         std::int32_t ranks = 1;
         double margin = 0.1;  ///< by how much a plan must be better to be tried, as a share of the tail
+        double spend = 0.01;  ///< share of the run time that finding out may take
         /// Messages cross a network, and a model of it can be trusted. Else a plan must be affordable, however good it
         /// is predicted to be.
         bool between_hosts = true;

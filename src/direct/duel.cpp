@@ -144,10 +144,6 @@ void contest::order_if_worthwhile() {
 void contest::measured() {
     contender& now = contenders_[incumbent_];
     now.measured = level_of(block_);
-    if (block_.size() < block) {
-        if (next_ == next::choice) order_if_worthwhile();
-        return;
-    }
     if (next_ == next::native) return begin_trial(native);
     if (next_ == next::listed) return try_next();
     if (choice_is_here_) {
@@ -311,6 +307,10 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
     if (challenger_stays && !of_native) {
         wait_ = 0;
         doubt_ = 1;
+        // It has just been measured, so what is far better need not wait.
+        const bool next_is_sure =
+            listed_ < contenders_.size() && is_promising(contenders_[listed_]) && leaves_no_doubt(contenders_[listed_]);
+        if (next_is_sure && may_duel(contenders_[listed_])) return try_next();
         return may_choose_anew() && has_changed() ? measure(next::choice) : rest(watchful);
     }
     if (of_native) {

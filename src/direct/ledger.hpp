@@ -11,13 +11,10 @@ namespace rubato::direct {
 
 class ledger {
 public:
-    /// Of the elapsed time. The promise is 2 %; the rest is for what is not counted, such as calls of a plan that has
-    /// become slow before that is noticed.
-    static constexpr double share = 0.01;
     /// Choices are free until this much is spent; otherwise none could ever begin.
     static constexpr time_ns free = std::chrono::milliseconds(5);
 
-    explicit ledger(effort* process) : process_(process) {}
+    ledger(effort* process, double share) : process_(process), share_(share) {}
 
     /// What this rank's process has spent on other communicators, and how long it has been running.
     time_ns spent_elsewhere() const {
@@ -36,9 +33,9 @@ public:
         latest_ = std::max(latest_, to);
     }
     void spend(time_ns t) { add(std::max(t, time_ns{})); }
-    bool affords(time_ns cost) const { return spent_ + elsewhere_ + cost <= part(passed(), share); }
+    bool affords(time_ns cost) const { return spent_ + elsewhere_ + cost <= part(passed(), share_); }
     /// For optional work: the cost is too small to notice.
-    bool hardly_notices(time_ns cost) const { return affords(cost) && cost <= part(passed(), share / 4); }
+    bool hardly_notices(time_ns cost) const { return affords(cost) && cost <= part(passed(), share_ / 4); }
     time_ns latest() const { return latest_; }
 
     /// A choice is charged when it is ordered, with the time of the last one: others may be ordered before it is done.
@@ -63,13 +60,14 @@ private:
     }
 
     effort* process_;
+    double share_;
     bool begun_ = false;
     time_ns first_{};
     time_ns latest_{time_ns::min()};
     time_ns spent_{};
     time_ns elsewhere_{};
     time_ns has_run_{};
-    time_ns choosing_ = std::chrono::milliseconds(20);  // for some ten ranks
+    time_ns choosing_ = std::chrono::milliseconds(15);  // for some ten ranks
 };
 
 }  // namespace rubato::direct

@@ -96,6 +96,7 @@ private:
         s.me = rank(ours_.rank());
         s.ranks = ours_.size();
         s.margin = how.margin;
+        s.spend = how.spend;
         const std::vector<std::int32_t>& hosts = ours_.hosts();
         s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
         s.early = all_may_begin_early(board_->comm(), how.background);

@@ -25,6 +25,7 @@ public:
     struct settings {
         std::string force{};        ///< use this algorithm wherever it can solve the problem; empty: mode auto
         double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
+        double spend = 0.01;        ///< share of the run time that finding out may take
         std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call

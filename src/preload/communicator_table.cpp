@@ -65,7 +65,6 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
     if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
     if (observe::recorder* const to = notes_.recorder_of_new())
         state->channel = &to->open(members_of(comm, state->size));
-    if (!pilots_.forces()) state->wait = 1;  // many a communicator is used but once
     return state;
 }
 
@@ -132,7 +131,7 @@ bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noe
     try {
         const auto number = agree_on_pilot(comm, state.rank == 0);
         if (!number) {
-            state.wait = state.waited = 2 * state.waited + 8;
+            state.wait = state.waited = 2 * state.waited + 1;
             return false;
         }
         state.number = *number;

@@ -7,6 +7,7 @@ namespace rubato::preload {
 void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
     how_ = {.force = how.force,
             .margin = how.margin,
+            .spend = how.spend,
             .model = how.model,
             .background = how.background.when != background_use::never,
             .reproducible = how.reproducible,
@@ -24,14 +25,14 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
 
 bool fleet::affords_one() const {
     if (alive_ >= most) return false;
-    const time_ns has_run = own_time() - effort_.begin;
-    return forces() || made_ < free || time_ns(effort_.spent) + took_.load() < has_run / 100;
+    const auto has_run = static_cast<double>((own_time() - effort_.begin).count());
+    return forces() || static_cast<double>(effort_.spent + took_.load().count()) < has_run * how_.spend;
 }
 
 void fleet::count(time_ns took) {
     ++alive_;
     took_ = took;
-    if (++made_ > free) effort_.spent += took.count();
+    effort_.spent += took.count();
 }
 
 }  // namespace rubato::preload

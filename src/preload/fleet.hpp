@@ -13,6 +13,8 @@ public:
     /// The settings that all ranks have agreed on. Before anything else.
     /// `clock` is common to all ranks; `begin`, on the own clock, is when MPI_Init was called.
     void prepare(const settings& how, own_clock clock, time_ns begin);
+    /// Making an autopilot takes about as long.
+    void expect(time_ns expected) { took_ = expected; }
 
     const autopilot::settings& how() const { return how_; }
     bool forces() const { return !how_.force.empty(); }
@@ -28,14 +30,11 @@ public:
 private:
     /// At once: each has two communicators, and MPICH no more than 2048.
     static constexpr int most = 128;
-    /// Made in all, before they must be affordable.
-    static constexpr int free = 8;
 
     autopilot::settings how_{};
     std::array<bool, collective_count> replaces_{};
     effort effort_{};
     std::atomic<int> alive_{0};
-    std::atomic<int> made_{0};
     std::atomic<time_ns> took_{};
     std::atomic<std::uint32_t> numbered_{0};
 };

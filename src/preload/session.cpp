@@ -96,6 +96,7 @@ std::uint64_t calls_in(const observe::observation& o) {
 }  // namespace
 
 session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
+    const time_ns begun = own_time();
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
@@ -108,6 +109,7 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
         }
     }
     add_common_time();
+    pilots_.expect((own_time() - begun) / 2);  // both make communicators and talk to all ranks
 }
 
 session::~session() = default;
@@ -152,7 +154,8 @@ void session::agree_on_settings() {
         settings_ = parse_settings(said);
     }
     if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
-    pilots_.prepare(settings_, [this] { return clock_.now(); }, begin_);
+    pilots_.prepare(
+        settings_, [this] { return clock_.now(); }, begin_);
 }
 
 void session::start_recording() {

@@ -24,6 +24,8 @@ constexpr std::array rows{
     setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
     setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
                 "auto: by how much a plan must promise to be better than the native call"},
+    setting_row{"RUBATO_SPEND", "--spend", "1%", "5%",
+                "auto: share of the run time that may be spent on finding out what is faster"},
     setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model", "the network, as 'rubato sim --model' has it"},
     setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,alltoall", "auto and force: collectives that are left alone"},
     setting_row{
@@ -42,12 +44,12 @@ constexpr std::array rows{
     throw error(fmt::format("{}={}", name, value), reason, way_out);
 }
 
-double parse_share(std::string_view name, std::string_view text) {
+double parse_share(std::string_view name, std::string_view text, double below, std::string_view of) {
     double percent = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, percent);
-    if (failure != std::errc{} || std::string_view(stop, end) != "%" || !(percent >= 0 && percent < 100))
-        refuse(name, text, "it is a share of the time of the native call", "give a percentage such as 10%");
+    if (failure != std::errc{} || std::string_view(stop, end) != "%" || !(percent >= 0 && percent < below))
+        refuse(name, text, fmt::format("it is a share of {}, below {}%", of, below), "give a percentage such as 5%");
     return percent / 100;
 }
 
@@ -107,7 +109,9 @@ settings parse_settings(const variables& said) {
                 refuse(name, text, "a file needs a name", "give one, or nothing at all");
             how.output = text;
         } else if (name == "RUBATO_MARGIN") {
-            how.margin = parse_share(name, text);
+            how.margin = parse_share(name, text, 100, "the time of the native call");
+        } else if (name == "RUBATO_SPEND") {
+            how.spend = parse_share(name, text, 1e6, "the run time");
         } else if (name == "RUBATO_MODEL") {
             if (text != "measured") how.model = to_string(parse_model(text));
         } else if (name == "RUBATO_LEAVE") {

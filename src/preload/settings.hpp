@@ -33,6 +33,7 @@ struct settings {
     preload::mode mode = mode::observe;
     std::string force{};  ///< an algorithm's id
     double margin = 0.1;
+    double spend = 0.01;
     std::string model{};  ///< empty: measured when it is needed
     rubato::background_settings background{};
     bool reproducible = false;

@@ -64,7 +64,7 @@ in_modes() { # name tolerance modes command...
     fi
     for mode in $modes; do
         compared=$((compared + 1))
-        launch env "RUBATO_OUTPUT=$folder/observed.rubato" "$rubato" exec --mode "$mode" -- "$@"
+        launch env "RUBATO_OUTPUT=$folder/observed.rubato" "$rubato" exec --mode "$mode" --spend 10000% -- "$@"
         relevant <"$out" >"$folder/mode.txt"
         if [ "$status" = "$native_status" ] && equal "$tolerance" "$folder/native.txt" "$folder/mode.txt"; then
             rm -rf "$folder/observed.rubato" "$folder/observed.rubato.parts" "$out" "$err"
