@@ -93,7 +93,7 @@ bool contest::has_changed() const {
     if (!chosen_ || !now.pattern) return false;
     const time_ns error = now.pattern->uncertainty();
     return error != unsure &&
-           farthest(prediction(now), chosen_for_) > contenders_[native].measured->tail / 2 + 2 * error;
+           farthest(prediction(now), chosen_for_) > now.measured->tail / 2 + 2 * error;
 }
 
 std::uint64_t contest::longest_interval() const {

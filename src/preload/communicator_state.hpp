@@ -39,7 +39,7 @@ struct communicator_state {
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
     std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
-    std::uint64_t waited = 0;                       ///< the value of `wait` after the last refusal
+    std::uint64_t calls = 0;                        ///< that an autopilot could have made, before there is one
     std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
     wide_chunks sends{}, recvs{};                   ///< of the current call
 };

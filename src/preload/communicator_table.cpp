@@ -107,33 +107,32 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
 
 /// A number that no other communicator has, if all ranks are for an autopilot: rank 0's count of those it has numbered,
 /// and who it is.
-std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, bool numbers) {
+std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, communicator_state& state) {
     struct {
         std::uint64_t number;
-        std::uint64_t refused;
-    } said{0, pilots_.affords_one() ? 0U : 1U};
-    if (numbers) {
+        std::uint64_t wait;
+    } said{0, pilots_.calls_to_wait(state.calls)};
+    if (state.rank == 0) {
         int in_world = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
         said.number = (static_cast<std::uint64_t>(in_world) << 32) + pilots_.next_number();
     }
     check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
-    if (said.refused != 0) return std::nullopt;
+    state.wait = said.wait;
+    if (said.wait != 0) return std::nullopt;
     return said.number;
 }
 
 bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noexcept {
     if (state.pilot) return true;
+    ++state.calls;
     if (state.wait > 0) {
         --state.wait;
         return false;
     }
     try {
-        const auto number = agree_on_pilot(comm, state.rank == 0);
-        if (!number) {
-            state.wait = state.waited = 2 * state.waited + 1;
-            return false;
-        }
+        const auto number = agree_on_pilot(comm, state);
+        if (!number) return false;
         state.number = *number;
         const time_ns begin = own_time();
         state.pilot =

@@ -42,7 +42,7 @@ private:
     communicator_state* find_or_make(MPI_Comm comm) noexcept;
     communicator_state* attribute_of(MPI_Comm comm) const;
     std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
-    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, bool numbers);
+    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state);
     communicator_state* first_with_pilot() noexcept;
 
     inline static constinit std::atomic<std::uint64_t> freed{0};  // so many: their handles may come again

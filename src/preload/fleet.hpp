@@ -21,8 +21,9 @@ public:
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
-    /// Whether this rank can afford another autopilot: programs may make communicators without end.
-    bool affords_one() const;
+    /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
+    /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
+    std::uint64_t calls_to_wait(std::uint64_t calls) const;
     void count(time_ns took);
     void forget_one() { --alive_; }
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
