@@ -14,7 +14,7 @@ class mpi_board final : public board {
 public:
     /// Collective over `user`, for which `ours` was made. Without `network`, it is measured when first needed.
     mpi_board(MPI_Comm user, mpi::communicator& ours, std::optional<model> network)
-        : comm_(user), ours_(ours), network_(std::move(network)) {}
+        : comm_(user), ours_(ours), network_(network) {}
     /// Collective: completes what is under way.
     ~mpi_board() override;
     mpi_board(const mpi_board&) = delete;
