@@ -28,8 +28,9 @@ public:
         std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
-        std::vector<collective> leave{};  ///< these, too
-        effort* process = nullptr;        ///< this rank's own; null: there is no other autopilot
+        std::vector<collective> leave{};       ///< these, too
+        effort* process = nullptr;             ///< this rank's own; null: there is no other autopilot
+        std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
     };
     using explainer = guide::explainer;
 
@@ -46,6 +47,8 @@ public:
     /// Makes the call, by Rubato or by `native`, which makes it by the MPI library; an MPI error code, native's where
     /// it was native. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
+    /// What a later run may begin with; nothing in mode force. Equal on all ranks.
+    std::vector<experience> learned() const;
 
 private:
     class state;

@@ -3,9 +3,11 @@
 
 #include "observe/recorder.hpp"
 #include "preload/autopilot.hpp"
+#include "profile/profile.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rubato::preload {
@@ -41,6 +43,7 @@ struct communicator_state {
     std::uint64_t wait = 0;                         ///< calls until there may be one; equal on all its ranks
     std::uint64_t waited = 0;                       ///< the last time that it had to
     std::uint64_t number = 0;                       ///< of those with a pilot; equal on all its ranks
+    std::optional<profiles::group> group{};         ///< by which its pilot is remembered
     wide_chunks sends{}, recvs{};                   ///< of the call that is made now
 };
 
