@@ -78,7 +78,11 @@ void finish_options(CLI::App& command) {
 
 /// What the parser says, in our words.
 std::string reason_of(const CLI::ParseError& e, const CLI::App& command, const CLI::App* chosen, bool marked) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) return unexpected(command, chosen, marked);
+    const bool has_more = chosen != nullptr && !chosen->remaining().empty();
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
+        (has_more && dynamic_cast<const CLI::RequiredError*>(&e) != nullptr &&
+         !chosen->get_subcommands(nullptr).empty()))
+        return unexpected(command, chosen, marked);
     std::string reason = e.what();
     if (const std::size_t at = reason.find(": At Most 1 required"); at != std::string::npos)
         return reason.substr(0, at) + " was given more than once";

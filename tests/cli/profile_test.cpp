@@ -125,7 +125,7 @@ TEST_F(profile_command, removes) {
 
 TEST_F(profile_command, errors) {
     bad("profile", "'rubato help profile'");
-    bad("profile frobnicate", "'rubato help profile'");
+    bad("profile frobnicate", "'frobnicate' was not expected; 'rubato help profile'");
     bad("profile list --frobnicate", "there is no option '--frobnicate'; 'rubato help profile'");
     bad("profile show", "there is no profile: none is in ");
     bad("profile show none", "'rubato profile list' lists them");
