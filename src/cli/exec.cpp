@@ -93,8 +93,8 @@ variables settings_of(const options& o) {
     variables all = preload::variables_of_environment();
     for (const auto& [name, value] : o.settings) all[name] = value;
     if (o.reproducible) all["RUBATO_REPRODUCIBLE"] = "1";
-    (void)preload::parse_settings(all);
-    // Ranks may run in other folders, and on hosts that do not have the file.
+    const preload::settings parsed = preload::parse_settings(all);
+    // Ranks may be in other folders, and on hosts that do not have the file.
     const auto network = all.find("RUBATO_MODEL");
     if (network != all.end() && network->second != "measured")
         network->second = to_string(parse_model(network->second));
@@ -102,6 +102,11 @@ variables settings_of(const options& o) {
     if (output != all.end()) {
         output->second = std::filesystem::absolute(output->second).string();
         preload::check_output(output->second);
+    }
+    if (!parsed.profile.empty()) {
+        std::string& profile = all["RUBATO_PROFILE"];
+        profile = std::filesystem::absolute(profile).string();
+        if (parsed.mode == preload::mode::automatic) preload::check_profile(profile);
     }
     return all;
 }
@@ -173,6 +178,11 @@ std::string settings_table() {
     return align(rows, {false, false, false, false});
 }
 
+std::string type_of(const setting_row& r) {
+    if (r.option == "--output") return "FILE";
+    return r.option == "--profile" ? "FILE|off" : "VALUE";
+}
+
 }  // namespace
 
 void add_exec(CLI::App& command, int&) {
@@ -189,7 +199,7 @@ void add_exec(CLI::App& command, int&) {
                fmt::format("{}{}", r.option == "--output" ? "-o," : "", r.option),
                [o, variable = std::string(r.variable)](const std::string& text) { o->settings[variable] = text; },
                fmt::format("{} (default: {})", r.meaning, r.otherwise))
-            ->type_name(r.option == "--output" ? "FILE" : "VALUE");
+            ->type_name(type_of(r));
     }
     app->add_option("--mpi", o->mpi, "openmpi or mpich, if the launcher does not tell")
         ->check(CLI::IsMember({"openmpi", "mpich"}).description(""))
@@ -205,6 +215,7 @@ void add_exec(CLI::App& command, int&) {
         "Examples:\n"
         "  rubato exec -- mpirun -n 4 ./program\n"
         "  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input\n"
+        "  rubato exec --mode auto --profile solver.profile -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"
         "  rubato report run.rubato",
         settings_table()));

@@ -15,7 +15,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::array subcommands{
-    add_algorithms, add_schedule, add_verify, add_sim, add_choose, add_predict, add_report, add_exec,
+    add_algorithms, add_schedule, add_verify, add_sim, add_choose, add_predict, add_report, add_exec, add_profile,
 #ifdef RUBATO_CLI_MPI
     add_run,        add_bench,    add_loggp,
 #endif
@@ -36,7 +36,7 @@ int fail(std::string message) {
 
 /// Names the unexpected words, or the first that looks like an option.
 std::string unexpected(const CLI::App& command, const CLI::App* chosen, bool marked) {
-    std::vector<std::string> words = chosen != nullptr ? chosen->remaining() : std::vector<std::string>();
+    std::vector<std::string> words = chosen != nullptr ? chosen->remaining(true) : std::vector<std::string>();
     std::ranges::copy(command.remaining(), std::back_inserter(words));  // those after -- at the end
     const auto option = std::ranges::find_if(words, [](const auto& w) { return w.starts_with('-') && w != "--"; });
     if (option == words.end()) return fmt::format("'{}' was not expected", fmt::join(words, " "));
@@ -68,6 +68,7 @@ void finish_options(CLI::App& command) {
     const CLI::Validator not_empty(
         [](const std::string& value) { return std::string(value.empty() ? "its value is empty" : ""); }, "");
     for (CLI::App* sub : command.get_subcommands(nullptr)) {
+        finish_options(*sub);
         for (CLI::Option* option : sub->get_options()) {
             if (option->get_items_expected_max() > 0 && option->get_name() != "COMMAND") option->check(not_empty);
             if (option->get_positional()) option->type_name("");
@@ -77,7 +78,11 @@ void finish_options(CLI::App& command) {
 
 /// What the parser says, in our words.
 std::string reason_of(const CLI::ParseError& e, const CLI::App& command, const CLI::App* chosen, bool marked) {
-    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr) return unexpected(command, chosen, marked);
+    const bool has_more = chosen != nullptr && !chosen->remaining().empty();
+    if (dynamic_cast<const CLI::ExtrasError*>(&e) != nullptr ||
+        (has_more && dynamic_cast<const CLI::RequiredError*>(&e) != nullptr &&
+         !chosen->get_subcommands(nullptr).empty()))
+        return unexpected(command, chosen, marked);
     std::string reason = e.what();
     if (const std::size_t at = reason.find(": At Most 1 required"); at != std::string::npos)
         return reason.substr(0, at) + " was given more than once";

@@ -1,6 +1,7 @@
 #include "cli/observed_text.hpp"
 
 #include "cli/command.hpp"
+#include "cli/experience_text.hpp"
 #include "observe/decision_json.hpp"
 
 #include <fmt/format.h>
@@ -117,6 +118,14 @@ std::string tail_text(const std::optional<Times>& t) {
     return t ? format_time(t->tail) : "-";
 }
 
+std::string recalled_text(const observed& o) {
+    if (o.from.from_profile.empty()) return {};
+    std::vector<profiled> lines;
+    for (const observe::recalled& r : o.from.from_profile) lines.push_back({r.ranks, r.what});
+    return fmt::format("\nfrom the profile; times are tails, from the last arrival to the last exit\n\n{}",
+                       experiences_text(lines));
+}
+
 std::string decisions_text(const observed& o) {
     if (o.from.decisions.empty()) return {};
     table lines{{"OPERATION", "BYTES", "ROOT", "CALL", "ALGORITHM", "DECISION", "PREDICTED", "MEASURED", "INCUMBENT",
@@ -134,7 +143,8 @@ std::string decisions_text(const observed& o) {
 }  // namespace
 
 std::string observed_text(const observed& o, bool all) {
-    return fmt::format("{}\n{}{}{}", report::summary(o), rows_text(o, all), instead_text(o, all), decisions_text(o));
+    return fmt::format("{}\n{}{}{}{}", report::summary(o), rows_text(o, all), instead_text(o, all), recalled_text(o),
+                       decisions_text(o));
 }
 
 }  // namespace rubato::cli

@@ -3,6 +3,7 @@
 
 #include "arrival/operation.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,13 @@ struct experience {
 
     bool operator==(const experience&) const = default;
 };
+
+/// A rank, and how long after the earliest it is expected.
+struct late_rank {
+    rank who{};
+    time_ns by{};
+};
+/// Nobody if all are expected together, or nothing is known.
+RUBATO_API std::optional<late_rank> latest(const experience& e);
 
 }  // namespace rubato

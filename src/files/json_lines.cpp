@@ -24,8 +24,6 @@ class line_reader {
 public:
     line_reader(const json_lines& how, const std::string& file) : how_(how), file_(file) {}
 
-    bool begun() const { return begun_; }
-
     void take(std::string_view line, std::size_t number, const auto& to) {
         json fields;
         std::string kind;
@@ -45,6 +43,11 @@ public:
         }
     }
 
+    /// Throws if there was no head.
+    void end() const {
+        if (!begun_) throw error(fmt::format("'{}' holds no {}", file_, how_.head), how_.not_ours, how_.way_out);
+    }
+
 private:
     [[noreturn]] void refuse(std::size_t number, std::string_view problem, std::string_view reason) const {
         throw error(fmt::format("{}:{}{}", file_, number, problem), reason, how_.way_out);
@@ -53,7 +56,7 @@ private:
     void verify(std::string_view line, std::size_t number, bool head) {
         const std::size_t end = line.rfind(mark);
         const bool has_check = end != std::string_view::npos;
-        if (head) sealed_ = has_check;
+        if (head) sealed_ = has_check || how_.sealed;
         begun_ = true;
         const std::string_view text = line.substr(0, end);
         sum_ = head ? checksum(text) : checksum(text, sum_);
@@ -93,7 +96,18 @@ void json_lines::read(const std::string& file,
             if (!cut || !may_be_cut) throw;
         }
     }
-    if (!reader.begun()) throw error(fmt::format("'{}' holds no {}", file, head), not_ours, way_out);
+    reader.end();
+}
+
+void json_lines::parse(std::string_view text, const std::string& name,
+                       const std::function<void(std::string_view kind, const json& fields)>& take) const {
+    line_reader reader(*this, name);
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const std::size_t length = text.find('\n');
+        reader.take(text.substr(0, length), number, take);
+        text.remove_prefix(length == std::string_view::npos ? text.size() : length + 1);
+    }
+    reader.end();
 }
 
 }  // namespace rubato::files

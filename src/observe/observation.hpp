@@ -1,11 +1,13 @@
 // What all processes of a program saw, put together: a row per communicator, operation and place of the call.
 //
 // As a file, it is one JSON object per line, whose "kind" says what it is: first an observation, then
-// communicators, sites, rows, decisions. The first tells how many lines there are. Times are whole nanoseconds.
+// communicators, sites, rows, what was recalled, decisions. The first tells how many lines there are. Times are whole
+// nanoseconds.
 #pragma once
 
 #include "direct/decision.hpp"
 #include "observe/part.hpp"
+#include "observe/recalled.hpp"
 
 #include <iosfwd>
 #include <optional>
@@ -78,10 +80,12 @@ struct observation {
     bool ended = true;                 ///< false: made from the parts of a program that was ended
     std::int32_t parts = 0;            ///< ranks of which something is known
     std::string model{};               ///< of the network, if the program noted one
+    profile_read profile{};            ///< of earlier runs
     std::uint64_t lost = 0;            ///< calls that are in no row, for lack of room
     std::vector<communicator> communicators{};
     std::vector<site> sites{};
-    std::vector<row> rows{};  ///< most time first
+    std::vector<row> rows{};               ///< most time first
+    std::vector<recalled> from_profile{};  ///< by which directors began
     std::vector<decision> decisions{};
 };
 

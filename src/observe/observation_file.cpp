@@ -36,7 +36,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
 // The members that are in the first line.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, parts, model,
-                                                lost)
+                                                profile, lost)
 
 void to_json(json& j, const row& r) {
     j = {{"communicator", r.communicator},
@@ -85,6 +85,7 @@ void take(observation& o, std::string_view kind, const json& fields) {
     if (kind == our_lines.head) fields.get_to(o);
     if (kind == "communicator") o.communicators.push_back(fields.get<communicator>());
     if (kind == "site") o.sites.push_back(fields.get<site>());
+    if (kind == "recalled") o.from_profile.push_back(fields.at("what").get<recalled>());
     if (kind == "decision") o.decisions.push_back(fields.at("what").get<decision>());
     if (kind != "row") return;
     o.rows.push_back(row_from(fields));
@@ -159,11 +160,13 @@ void write(const observation& o, const fs::path& file) {
     const files::output_file out(file.string());
     files::json_line_writer lines(our_lines.head);
     json head = o;
-    head["lines"] = 1 + o.communicators.size() + o.sites.size() + o.rows.size() + o.decisions.size();
+    head["lines"] =
+        1 + o.communicators.size() + o.sites.size() + o.rows.size() + o.from_profile.size() + o.decisions.size();
     std::string text = lines.line(our_lines.head, head);
     for (const communicator& c : o.communicators) text += lines.line("communicator", c);
     for (const site& s : o.sites) text += lines.line("site", s);
     for (const row& r : o.rows) text += lines.line("row", r);
+    for (const recalled& r : o.from_profile) text += lines.line("recalled", {{"what", r}});
     for (const decision& d : o.decisions) text += lines.line("decision", {{"what", d}});
     out.write(text);
 }

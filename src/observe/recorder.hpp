@@ -65,7 +65,8 @@ public:
     channel& open(std::span<const std::int32_t> members);
     /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
     void common_time(time_ns own, time_ns common);
-    /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate; or {"mode": "..."}.
+    /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate;
+    /// {"mode": "..."}; or what came from a profile (recalled.hpp).
     void note(std::string_view json_line);
     /// All bytes of the file, for rank 0. No thread may record meanwhile.
     std::span<const std::byte> bytes() const;

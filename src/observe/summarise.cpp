@@ -90,18 +90,28 @@ private:
             made_.model = note["model"].get<std::string>();
         else if (is("mode"))
             made_.mode = note["mode"].get<std::string>();
-        else
-            take_decision(note);
+        else if (note.contains("profile"))
+            note_in(note["profile"], made_.profile);
+        else if (recalled r; note.contains("recalled") && note_in(note["recalled"], r))
+            add_once(made_.from_profile, r);
+        else if (decision d; note_in(note, d))
+            add_once(made_.decisions, d);
     }
 
-    /// All ranks record the same decisions; each is kept once.
-    void take_decision(const nlohmann::json& note) {
+    /// False if the process was ended while it wrote, or the disk is damaged.
+    template <class T>
+    static bool note_in(const nlohmann::json& note, T& to) {
         try {
-            const auto d = note.get<decision>();
-            if (std::ranges::find(made_.decisions, d) == made_.decisions.end()) made_.decisions.push_back(d);
+            note.get_to(to);
+            return true;
         } catch (const std::exception&) {
-            // The process was ended while it wrote, or the disk is damaged.
+            return false;
         }
+    }
+    /// What all ranks say is said once.
+    template <class T>
+    static void add_once(std::vector<T>& all, const T& one) {
+        if (std::ranges::find(all, one) == all.end()) all.push_back(one);
     }
 
     std::size_t communicator_of(const members& m) {

@@ -62,7 +62,9 @@ public:
         if (!how.model.empty()) network_ = parse_model(how.model);
         if (how.force.empty()) {
             board_.emplace(user, ours_, network_);
-            guide_ = std::make_unique<director>(told(how), *board_, std::move(explain));
+            auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));
+            director_ = directs.get();
+            guide_ = std::move(directs);
         } else {
             guide_ = std::make_unique<enforcer>(
                 find_algorithm(how.force), ours_.size(), [this] { return network(); }, std::move(explain));
@@ -90,6 +92,10 @@ public:
         }
     }
 
+    std::vector<experience> learned() const {
+        return director_ != nullptr ? director_->learned() : std::vector<experience>();
+    }
+
 private:
     director::settings told(const settings& how) {
         director::settings s;
@@ -101,6 +107,7 @@ private:
         s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
         s.early = all_may_begin_early(board_->comm(), how.background);
         s.process = how.process;
+        s.remembered = how.remembered;
         return s;
     }
 
@@ -144,6 +151,7 @@ private:
     std::optional<model> network_{};
     std::optional<mpi_board> board_{};  // for mode auto
     std::unique_ptr<guide> guide_{};
+    const director* director_ = nullptr;  // the guide, in mode auto
 };
 
 autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
@@ -151,5 +159,6 @@ autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
 autopilot::~autopilot() = default;
 
 int autopilot::run(const mpi::call_facts& c, const std::function<int()>& native) { return state_->run(c, native); }
+std::vector<experience> autopilot::learned() const { return state_->learned(); }
 
 }  // namespace rubato::preload

@@ -32,6 +32,7 @@ public:
         std::vector<collective> leave{};  ///< collectives that are also left to the native call
         own_clock clock{};                ///< that all ranks share; none: ranks synchronise their own
         effort* process = nullptr;        ///< shared by this process's autopilots; null: there is no other
+        std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
     };
     using explainer = guide::explainer;
 
@@ -48,6 +49,8 @@ public:
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
+    /// What a later run may begin with; nothing in mode force. Equal on all ranks.
+    std::vector<experience> learned() const;
 
 private:
     class state;

@@ -3,9 +3,11 @@
 
 #include "observe/recorder.hpp"
 #include "preload/autopilot.hpp"
+#include "profile/profile.hpp"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace rubato::preload {
@@ -41,6 +43,7 @@ struct communicator_state {
     std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
     std::uint64_t calls = 0;                        ///< that an autopilot could have made, before there is one
     std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
+    std::optional<profiles::group> group{};         ///< by which its pilot is remembered
     wide_chunks sends{}, recvs{};                   ///< of the current call
 };
 

@@ -4,8 +4,10 @@
 #include "mpi/datatype.hpp"
 
 #include <limits>
+#include <new>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace rubato::preload {
@@ -41,7 +43,8 @@ std::vector<std::int32_t> members_of(MPI_Comm comm, int size) {
 
 }  // namespace
 
-communicator_table::communicator_table(journal& notes, fleet& pilots) : notes_(notes), pilots_(pilots) {
+communicator_table::communicator_table(journal& notes, fleet& pilots, remembered_runs& runs)
+    : notes_(notes), pilots_(pilots), runs_(runs) {
     check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, state_deleted, &keyval_, this), "MPI_Comm_create_keyval");
 }
 
@@ -123,6 +126,17 @@ std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, c
     return said.number;
 }
 
+/// With what is remembered of its members. Those of other worlds remember other runs, so then nothing is.
+autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator_state& state) {
+    autopilot::settings how = pilots_.how();
+    if (!runs_.active()) return how;
+    const std::vector<std::int32_t> members = members_of(comm, state.size);
+    if (std::cmp_not_equal(members.size(), state.size)) return how;
+    state.group = profiles::group_of(members);
+    how.remembered = runs_.of(*state.group);
+    return how;
+}
+
 bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noexcept {
     if (state.pilot) return true;
     ++state.calls;
@@ -135,10 +149,12 @@ bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noe
         if (!number) return false;
         state.number = *number;
         const time_ns begin = own_time();
-        state.pilot =
-            std::make_unique<autopilot>(comm, pilots_.how(), [this, first = state.rank == 0](const decision& d) {
-                if (first) notes_.explain(d);  // one of those who say the same
-            });
+        const autopilot::settings how = settings_for(comm, state);
+        state.pilot = std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
+            if (first) notes_.explain(d);  // one of those who say the same
+        });
+        if (state.rank == 0)
+            for (const experience& e : how.remembered) notes_.recall({state.size, e});
         pilots_.count(own_time() - begin);
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
@@ -157,12 +173,23 @@ void communicator_table::forget(MPI_Comm comm) noexcept {
         communicator_state* const state = attribute_of(comm);
         if (state == nullptr) return;
         if (state->pilot) {
-            state->pilot.reset();
+            end_pilot(*state);
             pilots_.forget_one();
         }
         check(PMPI_Comm_delete_attr(comm, keyval_), "MPI_Comm_delete_attr");
     } catch (const std::exception& e) {
         notes_.warn(e.what());
+    }
+}
+
+/// One rank keeps what all have learned alike.
+void communicator_table::end_pilot(communicator_state& state) noexcept {
+    const std::unique_ptr<autopilot> ending = std::move(state.pilot);
+    if (state.rank != 0 || !state.group) return;
+    try {
+        runs_.keep(*state.group, ending->learned());
+    } catch (const std::bad_alloc&) {
+        // It is forgotten.
     }
 }
 
@@ -176,7 +203,7 @@ communicator_state* communicator_table::first_with_pilot() noexcept {
 }
 
 void communicator_table::end_pilots() noexcept {
-    while (communicator_state* const state = first_with_pilot()) state->pilot.reset();
+    while (communicator_state* const state = first_with_pilot()) end_pilot(*state);
 }
 
 }  // namespace rubato::preload

@@ -5,6 +5,7 @@
 #include "preload/communicator_state.hpp"
 #include "preload/fleet.hpp"
 #include "preload/journal.hpp"
+#include "preload/remembered_runs.hpp"
 
 #include <set>
 
@@ -20,7 +21,7 @@ struct last_communicator {
 class communicator_table {
 public:
     /// Must live as long as MPI: the attributes refer to it.
-    communicator_table(journal& notes, fleet& pilots);
+    communicator_table(journal& notes, fleet& pilots, remembered_runs& runs);
     communicator_table(const communicator_table&) = delete;
     communicator_table& operator=(const communicator_table&) = delete;
 
@@ -33,7 +34,7 @@ public:
     bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
-    /// Ends all autopilots. Collective over all ranks.
+    /// Ends all autopilots; what they have learned is kept. Collective over all ranks.
     void end_pilots() noexcept;
 
 private:
@@ -43,6 +44,8 @@ private:
     communicator_state* attribute_of(MPI_Comm comm) const;
     std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
     std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state);
+    autopilot::settings settings_for(MPI_Comm comm, communicator_state& state);
+    void end_pilot(communicator_state& state) noexcept;
     communicator_state* first_with_pilot() noexcept;
 
     inline static constinit std::atomic<std::uint64_t> freed{0};  // so many: their handles may come again
@@ -50,6 +53,7 @@ private:
 
     journal& notes_;
     fleet& pilots_;
+    remembered_runs& runs_;
     int keyval_ = MPI_KEYVAL_INVALID;
     std::mutex mutex_{};
     std::set<communicator_state*> states_{};

@@ -16,14 +16,30 @@ void journal::warn(std::string_view what) noexcept {
     if (!warned_.exchange(true)) std::fprintf(stderr, "rubato: %.*s\n", static_cast<int>(what.size()), what.data());
 }
 
+bool journal::note_once(const std::string& line) {
+    const bool fresh = explained_.insert(std::hash<std::string>()(line)).second;
+    if (fresh) recorder_->note(line);
+    return fresh;
+}
+
 void journal::explain(const decision& d) noexcept {
     if (!recorder_) return;
     const std::lock_guard lock(explaining_);
     try {
-        const std::string line = to_line(d);
-        if (explained_.insert(std::hash<std::string>()(line)).second) recorder_->note(line);
+        (void)note_once(to_line(d));
     } catch (const std::bad_alloc&) {
         // It stays unexplained.
+    }
+}
+
+void journal::recall(const observe::recalled& r) noexcept {
+    if (!recorder_) return;
+    const std::lock_guard lock(explaining_);
+    if (recalled_ == most_recalled) return;
+    try {
+        if (note_once(to_line(r))) ++recalled_;
+    } catch (const std::bad_alloc&) {
+        // The report does without.
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "direct/decision.hpp"
+#include "observe/recalled.hpp"
 #include "observe/recorder.hpp"
 
 #include <atomic>
@@ -27,15 +28,23 @@ public:
     void warn(std::string_view what) noexcept;
     /// Notes a decision; the same one of many communicators once.
     void explain(const decision& d) noexcept;
+    /// Notes what a communicator begins with; the same of many communicators once, and some only.
+    void recall(const observe::recalled& r) noexcept;
     /// What would begin later on this rank than on others could not be compared with theirs.
     void record_nothing_new() noexcept;
 
 private:
+    static constexpr int most_recalled = 64;
+
+    /// False if it was noted before.
+    bool note_once(const std::string& line);
+
     std::unique_ptr<observe::recorder> recorder_{};
     std::atomic<bool> records_new_{true};
     std::atomic<bool> warned_{false};
     std::mutex explaining_{};
     std::unordered_set<std::size_t> explained_{};  // hashes
+    int recalled_ = 0;
 };
 
 }  // namespace rubato::preload

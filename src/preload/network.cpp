@@ -4,7 +4,6 @@
 #include "network/mpi/link_sweep.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 namespace rubato::preload {
@@ -13,10 +12,12 @@ namespace {
 /// About how long a measurement takes, once per process.
 constexpr time_ns time_to_measure = std::chrono::milliseconds(20);
 
-/// What this process has measured, within a host and between hosts.
+/// What this process has measured, or was told.
 struct measured_networks {
     std::mutex mutex{};
-    std::array<std::string, 2> texts{};
+    profiles::networks texts{};
+
+    std::string& text(bool between) { return between ? texts.between : texts.within; }
 };
 measured_networks& all_measured() {
     static auto& all = *new measured_networks;
@@ -32,14 +33,26 @@ model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
     std::string known;
     {
         const std::lock_guard lock(measured.mutex);
-        known = measured.texts[between ? 1 : 0];
+        known = measured.text(between);
     }
     known = mpi::broadcast(comm, std::move(known));  // rank 0's, if it has one
     const int other = between ? static_cast<int>(elsewhere - hosts.begin()) : 1;
     model network = known.empty() ? mpi::measure_model(comm, other, time_to_measure) : parse_model(known);
     const std::lock_guard lock(measured.mutex);
-    measured.texts[between ? 1 : 0] = to_string(network);
+    measured.text(between) = to_string(network);
     return network;
+}
+
+void know_networks(const profiles::networks& known) {
+    measured_networks& measured = all_measured();
+    const std::lock_guard lock(measured.mutex);
+    measured.texts = known;
+}
+
+profiles::networks known_networks() {
+    measured_networks& measured = all_measured();
+    const std::lock_guard lock(measured.mutex);
+    return measured.texts;
 }
 
 }  // namespace rubato::preload

@@ -55,13 +55,22 @@ std::string library_line() {
     return std::string(all.substr(0, all.find('\n')));
 }
 
+/// By a program that has the same settings.
+bool was_spawned() {
+    MPI_Comm parent = MPI_COMM_NULL;
+    return PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
 /// An absolute path, which stays right if the program changes its working folder.
 std::string absolute_output(const std::string& said) {
     std::string name = said;
     if (name.empty()) name = fmt::format("rubato-{}-{}.rubato", program_invocation_short_name, getpid());
-    MPI_Comm parent = MPI_COMM_NULL;
-    if (PMPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL && !said.empty())
-        name += fmt::format(".spawned-{}", getpid());
+    if (!said.empty() && was_spawned()) name += fmt::format(".spawned-{}", getpid());
+    return std::filesystem::absolute(name).string();
+}
+
+std::string absolute_profile(std::string name) {
+    if (was_spawned()) name += fmt::format(".spawned-{}", program_invocation_short_name);
     return std::filesystem::absolute(name).string();
 }
 
@@ -101,6 +110,7 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
     agree_on_settings();
+    remember();
     if (rank_ != 0) {
         try {
             start_recording();
@@ -127,6 +137,10 @@ void session::agree_on_settings() {
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
+            if (!settings_.profile.empty()) {
+                settings_.profile = said["RUBATO_PROFILE"] = absolute_profile(settings_.profile);
+                if (settings_.mode == mode::automatic) check_profile(settings_.profile);
+            }
             try {
                 check_output(settings_.output);
                 start_recording();
@@ -160,6 +174,12 @@ void session::agree_on_settings() {
 
 void session::start_recording() {
     notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
+}
+
+/// Before anything is measured.
+void session::remember() {
+    runs_.begin(comm_->get(), settings_, program_invocation_short_name, library_line());
+    if (!runs_.from().file.empty() && notes_.recorder() != nullptr) notes_.recorder()->note(to_line(runs_.from()));
 }
 
 void session::add_common_time() {
@@ -212,6 +232,7 @@ void session::end() noexcept {
         communicators_.end_pilots();
         add_common_time();
         note_network();
+        runs_.end(comm_->get());
         write_file();
         comm_.reset();
     } catch (const std::exception& e) {

@@ -44,6 +44,7 @@ public:
 private:
     void agree_on_settings();
     void start_recording();
+    void remember();
     void add_common_time();
     void note_network();
     void write_file();
@@ -57,7 +58,8 @@ private:
     common_clock clock_{};
     journal notes_{};
     fleet pilots_{};
-    communicator_table communicators_{notes_, pilots_};
+    remembered_runs runs_{};
+    communicator_table communicators_{notes_, pilots_, runs_};
 };
 
 /// Null before MPI_Init has ended and once MPI_Finalize has begun.

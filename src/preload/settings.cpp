@@ -27,6 +27,8 @@ constexpr std::array rows{
     setting_row{"RUBATO_SPEND", "--spend", "1%", "5%",
                 "auto: share of the run time that may be spent on finding out what is faster"},
     setting_row{"RUBATO_MODEL", "--model", "measured", "file:my.model", "the network, as 'rubato sim --model' has it"},
+    setting_row{"RUBATO_PROFILE", "--profile", "a file in ~/.cache/rubato/profiles", "solver.profile",
+                "auto: the file with what earlier runs have learned, which the run reads and replaces; off: none"},
     setting_row{"RUBATO_LEAVE", "--leave", "none", "bcast,alltoall", "auto and force: collectives that are left alone"},
     setting_row{
         "RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
@@ -108,6 +110,11 @@ settings parse_settings(const variables& said) {
             if (text.empty() || text.ends_with('/') || text == "-")
                 refuse(name, text, "a file needs a name", "give one, or nothing at all");
             how.output = text;
+        } else if (name == "RUBATO_PROFILE") {
+            if (text.empty() || text.ends_with('/') || text == "-")
+                refuse(name, text, "a file needs a name", "give one, or off, or nothing at all");
+            how.remembers = text != "off";
+            if (how.remembers) how.profile = text;
         } else if (name == "RUBATO_MARGIN") {
             how.margin = parse_share(name, text, 100, "the time of the native call");
         } else if (name == "RUBATO_SPEND") {
@@ -134,6 +141,13 @@ void check_output(const std::string& file) {
     if (std::filesystem::exists(parts, none) && !std::filesystem::is_directory(parts, none))
         refuse("RUBATO_OUTPUT", file, fmt::format("'{}' is no folder", parts.string()),
                "remove it, or name another file");
+}
+
+void check_profile(const std::string& file) {
+    if (!files::find_destination(file).plain)
+        refuse("RUBATO_PROFILE", file, "it is a device or a pipe, and the next run reads a file",
+               "name a file, or off");
+    (void)files::output_file(file);
 }
 
 }  // namespace rubato::preload

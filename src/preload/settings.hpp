@@ -38,7 +38,9 @@ struct settings {
     rubato::background_settings background{};
     bool reproducible = false;
     std::vector<collective> leave{};
-    std::string output{};  ///< empty: named after the program
+    std::string output{};   ///< empty: named after the program
+    bool remembers = true;  ///< mode auto: has a profile
+    std::string profile{};  ///< its file; empty: named after the program, in the user's cache
 };
 
 /// Throws if a value is wrong.
@@ -46,5 +48,7 @@ settings parse_settings(const variables& said);
 
 /// Throws unless it is a plain file, or one could be made, and its parts can be kept beside it.
 void check_output(const std::string& file);
+/// Throws unless it is a plain file here that may be replaced, or one could be made.
+void check_profile(const std::string& file);
 
 }  // namespace rubato::preload

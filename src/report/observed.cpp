@@ -31,6 +31,14 @@ constexpr std::string_view name_of(observe::form f) {
     return "blocking";
 }
 
+json as_json(const observe::recalled& r) {
+    json out = json(nlohmann::json(r));
+    if (!traits(r.what.kind.what).rooted) out["root"] = json();
+    const std::optional<late_rank> late = latest(r.what);
+    out["late"] = late ? json{{"rank", late->who.value}, {"by", late->by.count()}} : json();
+    return out;
+}
+
 json as_json(const observed& o, std::size_t i) {
     const observe::row& r = o.from.rows[i];
     const place& p = o.places[r.site];
@@ -128,6 +136,10 @@ std::string summary(const observed& o) {
         fmt::format("{}: {} rank{} on {} host{}{}{}", from.program, from.ranks, from.ranks == 1 ? "" : "s",
                     hosts.size(), hosts.size() == 1 ? "" : "s", from.library.empty() ? "" : ", ", from.library);
     if (!from.mode.empty()) out += fmt::format("; mode {}", from.mode);
+    if (const observe::profile_read& p = from.profile; !p.file.empty())
+        out += fmt::format("\nFrom the profile {}, which {} run{} written: {}what was learned of {} operation{}.",
+                           p.file, p.runs, p.runs == 1 ? " has" : "s have",
+                           p.network ? "the network's model, and " : "", p.experiences, p.experiences == 1 ? "" : "s");
     if (!from.ended)
         out += fmt::format("\nThe program did not end, or is still running; parts of {} of {} rank{} were found.",
                            from.parts, from.ranks, from.ranks == 1 ? "" : "s");
@@ -160,13 +172,16 @@ json as_json(const observed& o) {
              {"ended", o.from.ended},
              {"parts", o.from.parts},
              {"model", o.model.empty() ? json() : json(o.model)},
+             {"profile", o.from.profile.file.empty() ? json() : json(nlohmann::json(o.from.profile))},
              {"imbalance_unit", o.network ? "message" : "tail"},
              {"communicators", json::array()},
              {"rows", json::array()},
+             {"from_profile", json::array()},
              {"decisions", json::array()}};
     for (const observe::communicator& c : o.from.communicators)
         out["communicators"].push_back({{"text", members_text(o, c)}, {"members", c.members}, {"count", c.count}});
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) out["rows"].push_back(as_json(o, i));
+    for (const observe::recalled& r : o.from.from_profile) out["from_profile"].push_back(as_json(r));
     for (const decision& d : o.from.decisions) out["decisions"].push_back(json(nlohmann::json(d)));
     return out;
 }

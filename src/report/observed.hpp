@@ -36,7 +36,7 @@ void simulate_instead(observed& o, std::size_t row);
 /// above 1, arrivals are imbalanced). Without a model, as a multiple of the tail.
 double imbalance_factor(const observed& o, const observe::row& r);
 
-/// "solver: 16 ranks on 4 hosts, Open MPI 4.1.4"; a second line if the program did not end.
+/// "solver: 16 ranks on 4 hosts, Open MPI 4.1.4"; a line more for a profile, and if the program did not end.
 std::string summary(const observed& o);
 /// "all 16 ranks", "4 ranks: 0, 2, 4, 6"
 std::string members_text(const observed& o, const observe::communicator& c);

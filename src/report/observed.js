@@ -118,6 +118,30 @@ function instead() {
         [measured, ...r.instead], {row_class: w => w.measured ? 'chosen' : null}));
 }
 
+function from_profile() {
+    at('profile_section').hidden = !data.from_profile.length;
+    if (!data.from_profile.length) return;
+    at('profile').replaceChildren(table(
+        [
+            {title: 'Operation', value: e => e.collective, cell: e => e.collective},
+            {title: 'Size', number: true, value: e => e.bytes, cell: e => bytes_text(e.bytes)},
+            {title: 'Root', number: true, value: e => e.root, cell: e => e.root === null ? '\u2013' : e.root},
+            {title: 'Ranks', number: true, value: e => e.ranks, cell: e => e.ranks},
+            {title: 'Plan', value: e => e.algorithm || 'native', cell: e => e.algorithm || 'native'},
+            time_column('Native', e => e.native_tail_ns, 'its tail'),
+            time_column('Plan', e => e.algorithm ? e.plan_tail_ns : null, 'its tail'),
+            {
+                title: 'Late',
+                number: true,
+                value: e => e.late && e.late.rank,
+                cell: e => e.late ? html('span', {}, e.late.rank, html('i', {class: 'below'}, time_text(e.late.by))) :
+                                    '\u2013',
+                tip: 'the rank that was expected last, and how long after the first'
+            },
+        ],
+        data.from_profile));
+}
+
 function decisions() {
     at('decisions_section').hidden = !data.decisions.length;
     if (!data.decisions.length) return;
@@ -172,5 +196,6 @@ at('factor_note').textContent = `Imbalance: how far apart the first and the last
                                         'the tail, from the last arrival to the last exit'}.`;
 show_tips(at('tip'));
 choose_row(state.row);
+from_profile();
 decisions();
 document.documentElement.dataset.ready = 'yes';

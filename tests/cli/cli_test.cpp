@@ -1171,7 +1171,8 @@ TEST_F(report_command, shows_an_observed_program) {
     write(
         "solver.rubato",
         R"({"kind":"observation","program":"solver","library":"an MPI","ranks":4,"hosts":["a","a","b","b"],)"
-        R"("ended":true,"parts":4,"model":"","lost":0,"lines":5}
+        R"("ended":true,"parts":4,"model":"","lost":0,"lines":6,)"
+        R"("profile":{"file":"/c/solver.profile","runs":2,"experiences":5,"network":true}}
 {"kind":"communicator","members":[0,1,2,3],"count":1}
 {"kind":"site","module":"/nonexistent/solver","offset":4096,"symbol":"solve"}
 {"kind":"row","communicator":0,"site":0,"collective":"reduce","form":"blocking","root":2,"calls":50,"callers":4,)"
@@ -1179,12 +1180,22 @@ TEST_F(report_command, shows_an_observed_program) {
         R"("imbalance":1500000,"waiting":0.75,"first":{"rank":0,"share":0.5},"last":{"rank":3,"share":1.0},)"
         R"("predictable":{"predictor":"last","error":150000,"deviation":375000,"last_right":1.0},"pattern":[0,0,0,1500000],)"
         R"("examples":[{"number":7,"arrivals":[0,0,0,1500000],"exits":[1,1,2000000,1500001]}]}}
+{"kind":"recalled","what":{"collective":"reduce","root":2,"size_class":17,"bytes":65536,"ranks":4,)"
+        R"("algorithm":"reduce/chain","segment":16384,"round_ns":0,"native_tail_ns":500000,"native_pace_ns":9000000,)"
+        R"("plan_tail_ns":110000,"plan_pace_ns":8000000,"arrivals_ns":[0,0,0,1500000]}}
 {"kind":"decision","what":{"decision":"kept","operation":"reduce","root":2,"bytes":65536,"call":9,)"
         R"("algorithm":"reduce/chain@16KiB","predicted_tail_ns":100000,"measured_tail_ns":120000,"incumbent":"native",)"
         R"("incumbent_tail_ns":500000,"pattern":{"first":0,"last":3,"imbalance_ns":1500000},"reason":"it is faster"}}
 )");
     const std::string text = good("report " + path("solver.rubato"));
-    EXPECT_TRUE(text.starts_with("solver: 4 ranks on 2 hosts, an MPI\n\nall 4 ranks\n")) << text;
+    EXPECT_TRUE(
+        text.starts_with("solver: 4 ranks on 2 hosts, an MPI\nFrom the profile /c/solver.profile, which 2 runs have "
+                         "written: the network's model, and what was learned of 5 operations.\n\nall 4 ranks\n"))
+        << text;
+    EXPECT_NE(
+        text.find("reduce     64 KiB     2      4  reduce/chain@16KiB    500.00 us  110.00 us          3  1.500 ms"),
+        std::string::npos)
+        << text;
     EXPECT_NE(
         text.find("reduce     64 KiB     2  solve (solver+0x1000)     50  200.000 ms  1.000 ms     75 %       3.00  "
                   "0 (50 %)  3 (100 %)  60 %, last 100 % (last)"),
@@ -1204,6 +1215,8 @@ TEST_F(report_command, shows_an_observed_program) {
     EXPECT_GT(row.at("instead").size(), 3U);
     for (const json& w : row.at("instead")) EXPECT_EQ(w.at("run_time").get<int>() - w.at("tail").get<int>(), 1500000);
     EXPECT_EQ(all.at("decisions").at(0).at("decision"), "kept");
+    EXPECT_EQ(all.at("profile").at("runs"), 2);
+    EXPECT_EQ(all.at("from_profile").at(0).at("late"), json({{"rank", 3}, {"by", 1500000}}));
     EXPECT_TRUE(slurp(path("page.html")).starts_with("<!DOCTYPE html>"));
     bad("report " + file() + " " + path("solver.rubato"), "give that file alone");
     bad("report --csv " + path("x.csv") + " " + path("solver.rubato"), "--csv is not for observed programs");

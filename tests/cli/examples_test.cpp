@@ -1,6 +1,8 @@
 // Every example of every help text is run as it stands, in a folder that has what the examples name.
 #include "command.hpp"
 
+#include "profile/profile.hpp"
+
 namespace rubato {
 namespace {
 
@@ -11,6 +13,8 @@ protected:
         fs::create_directory_symlink(RUBATO_SOURCE "/examples", path("examples"));
         fs::create_directory(path("bin"));
         fs::create_symlink(RUBATO_COMMAND, path("bin/rubato"));
+        setenv("XDG_CACHE_HOME", path("cache").c_str(), 1);
+        unsetenv("RUBATO_PROFILE");
 #ifdef RUBATO_MPIRUN
         // There are no hosts a and b here, and fewer cores than ranks, which therefore do not arrive in time.
         script("bin/mpirun",
@@ -32,6 +36,13 @@ protected:
         write("solver.rubato",
               R"({"kind":"observation","program":"solver","ranks":2,"hosts":["a","a"],"parts":2,"lines":1})"
               "\n");
+        profiles::profile learned;
+        learned.of = {"solver", 16, {16}, "an MPI"};
+        std::filesystem::create_directories(path("cache/rubato/profiles"));
+        profiles::write(learned, path("cache/rubato/profiles/solver-16-0123456789abcdef.profile"));
+        // Another run's would be refused, in a line.
+        if (std::ranges::none_of(lines, [](const std::string& l) { return l.starts_with("rubato exec"); }))
+            profiles::write(learned, path("solver.profile"));
         for (const std::string& line : lines) {
             const std::size_t at = line.find(" -o ");
             if (at == std::string::npos) continue;

@@ -307,6 +307,12 @@ TEST_F(page, of_an_observed_program) {
             c.record({collective::barrier, observe::form::blocking, 0, 0, nullptr, 1ms * i + 100us, 1ms * i + 101us});
         }
         out.note(R"({"decision":"withdrawn","operation":"reduce","bytes":4096,"incumbent_tail_ns":50000})");
+        experience known;
+        known.kind = operation_of(collective::reduce, rank(0), 4096);
+        known.bytes = 4096;
+        known.of_native = {77us, 1ms};
+        known.arrivals = {0us, 0us, 0us, 44us, 0us};
+        out.note(to_line(observe::recalled{ranks, known}));
         parts[static_cast<std::size_t>(r)] = *observe::decode(out.bytes());
         out.remove();
     }
@@ -333,6 +339,9 @@ TEST_F(page, of_an_observed_program) {
     EXPECT_EQ(count(part(dom, "call"), "class=\"arrival\""), std::size_t{ranks});
     EXPECT_EQ(count(part(dom, "instead"), "<tr"), 2U + computed.at("rows").at(0).at("instead").size());
     EXPECT_NE(part(dom, "decisions").find("withdrawn"), std::string::npos);
+    const std::vector<double> remembered = values(part(dom, "profile"));
+    for (const double value : {4096.0, 77000.0, 3.0})
+        EXPECT_NE(std::ranges::find(remembered, value), remembered.end()) << value;
 }
 
 }  // namespace

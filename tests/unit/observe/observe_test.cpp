@@ -320,7 +320,21 @@ decision full_decision() {
     return d;
 }
 
+recalled remembered() {
+    experience e;
+    e.kind = operation_of(collective::bcast, rank(1), 65536);
+    e.bytes = 65536;
+    e.algorithm = "bcast/chain";
+    e.segment = 8192;
+    e.round_time = 3us;
+    e.of_native = {15us, 4ms};
+    e.of_plan = {11us, 3ms};
+    e.arrivals = {0us, 7us};
+    return {2, e};
+}
+
 TEST_F(observe, a_file_is_read_as_it_was_written) {
+    const profile_read earlier{"/a/\"b\".profile", 3, 12, true};
     const auto a = record(0, 2);
     const auto b = record(1, 2);
     for (recorder* r : {a.get(), b.get()}) {
@@ -330,9 +344,13 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
         r->note(to_line(full_decision()));
         r->note(R"({"decision":"perhaps","operation":"allreduce"})");
         r->note(R"({"model":"curie"})");
+        r->note(to_line(earlier));
+        r->note(to_line(remembered()));
+        r->note(R"({"recalled":{"collective":"allreduce"}})");
     }
     const observation o = summary_of({a.get(), b.get()});
     EXPECT_EQ(o.model, "curie");
+    EXPECT_EQ(o.profile, earlier);
     EXPECT_EQ(o.rows.at(0).seen->examples.size(), 64U);
     a->remove();
     b->remove();
@@ -348,6 +366,8 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     const std::string text = slurp(file());
     EXPECT_EQ(text, slurp(file("y")));
     EXPECT_EQ(again.decisions, std::vector{full_decision()});
+    EXPECT_EQ(again.profile, earlier);
+    EXPECT_EQ(again.from_profile, std::vector{remembered()}) << "what all ranks say is said once";
 
     // A file that is cut anywhere but before its last newline is refused, and one of which a byte was changed.
     const auto refused = [this](const std::string& spoilt) {

@@ -1,0 +1,127 @@
+#include "preload/remembered_runs.hpp"
+
+#include "files/output_file.hpp"
+#include "mpi/broadcast.hpp"
+#include "mpi/private_communicator.hpp"
+#include "preload/gather_bytes.hpp"
+#include "preload/network.hpp"
+#include "profile/shelf.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include <unistd.h>
+
+namespace rubato::preload {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::int64_t seconds_now() {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+void say(const std::exception& e) { std::fprintf(stderr, "rubato: %s; this run goes on without it\n", e.what()); }
+
+void add(profiles::networks& to, const profiles::networks& more) {
+    if (to.within.empty()) to.within = more.within;
+    if (to.between.empty()) to.between = more.between;
+}
+
+}  // namespace
+
+void remembered_runs::begin(MPI_Comm comm, const settings& how, const std::string& program,
+                            const std::string& library) {
+    if (how.mode != mode::automatic || !how.remembers) return;
+    const bool first = mpi::rank_in(comm) == 0;
+    key_ = {program, mpi::size_of(comm), profiles::ranks_per_host(mpi::hosts_of(comm)), library};
+    std::string text;
+    if (first) {
+        named_ = !how.profile.empty();
+        file_ = place(how);
+        if (!file_.empty()) text = read(how);
+    }
+    file_ = mpi::broadcast(comm, std::move(file_));
+    text = mpi::broadcast(comm, std::move(text));
+    if (text.empty()) return;
+    before_ = profiles::parse(text, file_);
+    know_networks(before_.models);
+}
+
+/// Empty if there is none.
+std::string remembered_runs::place(const settings& how) const {
+    if (named_) return how.profile;
+    const auto folder = profiles::default_folder();
+    return folder ? profiles::file_of(*folder, profiles::name_of(key_)).string() : "";
+}
+
+/// Its text if it is a profile of such runs; else nothing, and one line says why.
+std::string remembered_runs::read(const settings& how) {
+    std::error_code none;
+    if (!fs::exists(file_, none)) return {};
+    if (!named_ && access(file_.c_str(), R_OK) != 0) return {};
+    try {
+        std::string text = profiles::text_of(file_);
+        const profiles::profile p = profiles::parse(text, file_);
+        profiles::check_key(p, key_, file_);
+        from_ = {file_, p.runs, p.known.size(), how.model.empty() && !p.models.empty()};
+        return text;
+    } catch (const std::exception& e) {
+        say(e);
+        foreign_ = named_;
+        return {};
+    }
+}
+
+void remembered_runs::keep(const profiles::group& where, std::vector<experience> learned) {
+    const std::lock_guard lock(mutex_);
+    for (experience& e : learned) learned_.put(where, std::move(e), ++kept_);
+    if (learned_.known.size() > 2 * profiles::most_experiences) profiles::trim(learned_);
+}
+
+void remembered_runs::end(MPI_Comm comm) noexcept {
+    if (file_.empty()) return;
+    try {
+        std::string mine;
+        try {
+            learned_.of = key_;
+            learned_.models = known_networks();
+            mine = profiles::to_text(learned_);
+        } catch (const std::bad_alloc&) {
+            mine.clear();  // rank 0 waits for it all the same
+        }
+        const auto kept = gather_bytes(comm, std::as_bytes(std::span(mine)));
+        if (!kept.empty()) write(kept);
+    } catch (const std::exception& e) {
+        if (named_) say(e);
+    }
+}
+
+/// On rank 0. Where two communicators of the same members have met the same operation, one of them is remembered.
+void remembered_runs::write(const std::vector<std::vector<std::byte>>& kept) {
+    if (foreign_) return;
+    profiles::profile all = std::move(before_);
+    all.of = key_;
+    all.written = seconds_now();
+    ++all.runs;
+    profiles::networks models;
+    for (const auto& bytes : kept) {
+        if (bytes.empty()) continue;
+        const profiles::profile one =
+            profiles::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file_);
+        for (const auto& [at, memory] : one.known) all.put(at.where, memory.what, all.written);
+        add(models, one.models);
+    }
+    add(models, all.models);
+    all.models = models;
+    if (all.known.empty() && all.models.empty()) return;
+    std::error_code none;
+    if (!named_) fs::create_directories(fs::path(file_).parent_path(), none);
+    profiles::write(all, file_);
+}
+
+}  // namespace rubato::preload
