@@ -10,6 +10,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,17 @@ public:
     explicit truncated(int code) : mpi_error("a message", code) {}
 };
 
+/// Arrivals that are seen, not predicted: whoever comes to the call says so to one rank, the keeper. When nobody has
+/// come for `patience`, and at the latest four times as long after the keeper came, the keeper tells everybody who is
+/// there, and the plan is the one for "these are here, those are late". Everybody waits for that, so it is for large
+/// vectors and ranks that are late by more than the patience. The keeper is the rank that came first the last time that
+/// all know of; if it is late itself, it answers in its background thread, or the others wait for it. If ranks call
+/// different collectives, or one of those who are there has wrong arguments, all ranks throw `error`, and the
+/// communicator can still be used; a rank that comes later with another call throws alone, and the others may hang.
+struct roll_call_options {
+    time_ns patience = std::chrono::milliseconds(1);
+};
+
 /// Which algorithm, and how. Must be the same on all ranks of a call.
 struct selection {
     /// Left to Rubato: see communicator::use_model.
@@ -57,6 +69,8 @@ struct selection {
     time_ns round_time{};  ///< see problem
     /// For algorithms that use them; empty: as MPI reports them.
     std::vector<std::int32_t> hosts{};
+    /// For algorithms that use arrivals, instead of these.
+    std::optional<roll_call_options> roll_call{};
 };
 
 /// The chunks of a v-form's buffer, in elements, one of each per rank.
@@ -223,8 +237,8 @@ public:
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;
 
-    /// The next collective on this communicator will be this one. It may begin at once; its buffers are not used before
-    /// the call. A different call is an error, after which the communicator is not usable. Either all ranks expect it
+    /// The next collective on this communicator will be this one. It may begin at once, unless roll is called for it;
+    /// its buffers are not used before the call. A different call is an error, after which the communicator is not usable. Either all ranks expect it
     /// or none: a rank that expects a collective does not announce it to others.
     void expect(const outline& what);
     void expect(const selection& how, const call& c) { expect(outline_of(how, c)); }

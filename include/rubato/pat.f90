@@ -4,7 +4,7 @@ module pat
     use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_loc, c_null_char, c_null_ptr, c_ptr
     implicit none
     private
-    public :: pat_init, pat_finalize, pat_use_alg, pat_repeat, pat_processing_start, pat_edge, pat_processing_end
+    public :: pat_init, pat_finalize, pat_use_alg, pat_roll_call, pat_repeat, pat_processing_start, pat_edge, pat_processing_end
     public :: pat_in_place, pat_scatter, pat_scatterv, pat_gather, pat_gatherv, pat_reduce, pat_bcast
 
     interface
@@ -17,6 +17,11 @@ module pat
         integer(c_int) function use_alg(id) bind(c, name='PAT_UseAlg')
             import :: c_int, c_ptr
             type(c_ptr), value :: id
+        end function
+        ! Seconds to wait for those who are late before it is told who is there; below 0: nobody tells.
+        integer(c_int) function pat_roll_call(patience) bind(c, name='PAT_RollCall')
+            import :: c_double, c_int
+            real(c_double), value :: patience
         end function
         ! 1 promises that the first collective after each computation is always the same, 0 takes that back.
         integer(c_int) function pat_repeat(yes) bind(c, name='PAT_Repeat')

@@ -39,6 +39,11 @@ RUBATO_PAT_API int PAT_Finalize(void);
  * Proficz 2020 gives it ("gather/BSLS"). NULL: all are left to Rubato, as at the beginning. */
 RUBATO_PAT_API int PAT_UseAlg(const char* id);
 
+/* From now on, on all ranks alike: who is late is seen, not predicted. Those who come to a collective whose algorithm
+ * (PAT_UseAlg) is named sorted... say so to one of them, and when nobody has come for `patience` seconds it tells all
+ * who is there. All wait for that, so it is for large messages. Below 0: no more, as at the beginning. */
+RUBATO_PAT_API int PAT_RollCall(double patience);
+
 /* The computation between collectives begins; a fraction of it, above 0 and below 1, is done; it ends. PAT_Edge tells
  * the ranks of the communicator that was used last when this rank will arrive at its next collective there. If all
  * ranks call it, the plan of that collective uses it; otherwise the plan uses how late ranks were before. This matters

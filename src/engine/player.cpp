@@ -144,6 +144,8 @@ bool player::complete_until(std::uint64_t number, bool wait) {
 
 void player::apply(const gathering& g) {
     edge_mode_ = std::ranges::all_of(g.values, said_before);
+    first_to_come_ =
+        rank(static_cast<std::int32_t>(std::ranges::min_element(g.values, {}, time_in) - g.values.begin()));
     // Predictors learn only from arrivals that were observed, of invocations that the player ran.
     if (g.estimates || g.of == nullptr) return;
     std::vector<time_ns> arrivals;
@@ -152,15 +154,20 @@ void player::apply(const gathering& g) {
     g.of->predict->observe(arrivals);
 }
 
+bool player::catch_up(bool wait) {
+    check_usable();
+    if (number_ < 2) return true;
+    if (!complete_until(number_ - 2, wait)) return false;
+    while (!exchanges_.empty() && exchanges_.front().number + 2 <= number_) {
+        apply(exchanges_.front());
+        exchanges_.pop_front();
+    }
+    return true;
+}
+
 /// Whether everything that the plan of this invocation depends on is known.
 bool player::agree(bool wait) {
-    if (number_ >= 2) {
-        if (!complete_until(number_ - 2, wait)) return false;
-        while (!exchanges_.empty() && exchanges_.front().number + 2 <= number_) {
-            apply(exchanges_.front());
-            exchanges_.pop_front();
-        }
-    }
+    if (!catch_up(wait)) return false;
     if (!edge_mode_) return true;
     if (!contributed_) {
         if (edge_)
@@ -188,7 +195,7 @@ bool player::worth_messages(const intent& what) const {
 void player::contribute() {
     const std::uint64_t calls = record_->calls++;
     const bool due = calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
-    if (!contributed_ && plans_by_arrivals() && worth_messages(*next_) && due)
+    if (!contributed_ && (plans_by_arrivals() || next_->called_roll) && worth_messages(*next_) && due)
         start_exchange(arrival_, edge_.has_value());
     if (contributed_) exchanges_.back().of = record_;
 }

@@ -34,11 +34,12 @@ namespace rubato {
 /// An invocation as it is known before the rank's buffers are.
 struct RUBATO_API intent {
     const algorithm* use = nullptr;
-    problem what{};          ///< no arrivals: plan by those agreed on
-    std::int64_t bytes = 0;  ///< of a chunk; if chunks differ, of this rank's, or unknown
-    std::int32_t type = -1;  ///< number of a predefined datatype, for combining early
-    std::int32_t op = -1;    ///< number of a predefined operator
-    bool observed = false;   ///< arrivals are exchanged and predicted even if its algorithm does not use them
+    problem what{};            ///< no arrivals: plan by those agreed on
+    std::int64_t bytes = 0;    ///< of a chunk; if chunks differ, of this rank's, or unknown
+    std::int32_t type = -1;    ///< number of a predefined datatype, for combining early
+    std::int32_t op = -1;      ///< number of a predefined operator
+    bool observed = false;     ///< arrivals are exchanged and predicted even if its algorithm does not use them
+    bool called_roll = false;  ///< its arrivals come from a roll call: exchanged even so, to know who comes first
 
     static constexpr std::int64_t unknown = -1;
 
@@ -103,6 +104,11 @@ public:
     activity poll();
     /// The rank has arrived at an invocation that the player does not run: counts it and returns its number.
     std::uint64_t pass(time_ns now);
+    /// Whether all is known that the next invocation may be planned by; with `wait`, it is.
+    bool catch_up(bool wait);
+    /// Who came first in the last exchange by which the next invocation may be planned, rank 0 before there is one.
+    /// Equal on all ranks once they have caught up.
+    rank first_to_come() const { return first_to_come_; }
     /// Nothing can be done on this communicator any more.
     void fail() noexcept;
     /// The rank makes no more calls: contributes to exchanges that other ranks may wait for. False if exchanges are
@@ -172,6 +178,7 @@ private:
     std::uint64_t begun_early_ = 0;
     std::vector<time_ns> planned_by_{};  // what is under way
     std::vector<time_ns> ended_by_{};
+    rank first_to_come_{};
 
     std::map<operation, record> records_{};
     std::deque<gathering> exchanges_{};        // in the order of their numbers

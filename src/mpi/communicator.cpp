@@ -5,6 +5,7 @@
 #include "mpi/mpi_stage.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/process.hpp"
+#include "mpi/roll.hpp"
 #include "mpi/synchronise.hpp"
 #include "rubato/choose.hpp"
 #include "rubato/mpi.hpp"
@@ -18,11 +19,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
+#include <utility>
 
 namespace rubato::mpi {
 namespace {
 
-constexpr std::int64_t version = 5;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::int64_t version = 6;  // of what ranks must agree on: plans, tags, announcements
 
 /// Ranks with equal values have the same algorithms under the same numbers.
 std::int64_t protocol() {
@@ -37,7 +40,8 @@ std::int64_t protocol() {
 struct named_call {
     intent what{};
     layout sizes{};
-    bool open = false;  ///< the algorithm is left to Rubato, and chosen when the call is expected
+    bool open = false;   ///< the algorithm is left to Rubato, and chosen when the call is expected
+    bool rolls = false;  ///< its plan is not known before the roll was called
 };
 
 class communicator::state {
@@ -67,6 +71,7 @@ public:
         if (all.accepted == 0)
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         const player::settings agreed = agree_on(how);
+        quantum_ = agreed.plans.quantum;
         hosts_ = hosts_of(comm_.get());
         if (how.clock_is_common)
             sync_ = {.first = 10, .again = 5};
@@ -149,7 +154,8 @@ public:
 
     outline outline_of(const selection& how, const call& c) const {
         const call_facts known(c, rank_, size_, false);
-        return {std::make_shared<named_call>(named_call{intent_of(how, known), known.sizes(), how.use == nullptr})};
+        return {std::make_shared<named_call>(
+            named_call{intent_of(how, known), known.sizes(), how.use == nullptr, how.roll_call.has_value()})};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
         if (c.wrong) std::rethrow_exception(c.wrong);
@@ -160,7 +166,7 @@ public:
     void expect(const named_call& o) {
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
-        if (o.what.use->dynamic) return;  // it has no plan that could begin
+        if (o.what.use->dynamic || o.rolls) return;  // it has no plan to begin, or to keep to
         intent what = o.what;
         if (o.open) choose_for(what);
         player_->expect(what);
@@ -201,12 +207,24 @@ public:
         });
         (void)advance(true);
     }
+    roll_call::verdict call_roll(roll_call::invocation i) {
+        const std::lock_guard lock(mutex_);
+        if (under_way_) throw_under_way();
+        const time_ns arrival = now();
+        try {
+            begin_roll(std::move(i));
+            return *await_verdict(true);
+        } catch (...) {
+            end_roll(arrival);
+            throw;
+        }
+    }
     void progress() {
         const std::lock_guard lock(mutex_);
-        if (improvised_)
+        if (improvised_ || rolling_)
             (void)advance(false);
         else
-            (void)player_->poll();
+            (void)look();
     }
 
     void processing_start() {
@@ -254,6 +272,7 @@ private:
     }
 
     void arrive(const selection& how, const call& c) {
+        if (how.roll_call) return arrive_at_roll(how, c);
         arrive([&] {
             call_ = call_facts(c, rank_, size_);
             intent what = intent_of(how, call_);
@@ -271,14 +290,21 @@ private:
             what = look();
             if (what.use->early) watch();
         } catch (...) {
-            // Still counted, so that messages of other ranks for it are not taken for the next call's.
-            try {
-                (void)player_->pass(arrival);
-            } catch (const error&) {
-                // Another call was named: this one is wrong in any case, and the first reason is the better one.
-            }
+            skip(arrival);
             throw;
         }
+        enter(what, arrival);
+        under_way_ = true;
+    }
+    /// A call that is not made is counted even so, that what others send for it is not taken for the next one.
+    void skip(time_ns arrival) {
+        try {
+            (void)player_->pass(arrival);
+        } catch (const error&) {
+            // Another call was named: this one is wrong in any case, and the first reason is the better one.
+        }
+    }
+    void enter(const intent& what, time_ns arrival) {
         kind_ = what.kind();
         observed_ = what.observed;
         last_used_ = what.use;
@@ -286,11 +312,118 @@ private:
             improvised_ = stage_.improvise(what, call_, player_->pass(arrival));
         else
             player_->arrive(what, &call_, arrival);
+    }
+
+    /// What all ranks find alike is refused at once. With anything else that is wrong here, others may be waiting for
+    /// this rank to say that it is there.
+    void arrive_at_roll(const selection& how, const call& c) {
+        if (under_way_) throw_under_way();
+        rolling r;
+        r.arrival = now();
+        try {
+            check_roll_call(how);
+            r.patience = how.roll_call->patience;
+            call_ = call_facts(c, rank_, size_);
+            watch();
+        } catch (...) {
+            skip(r.arrival);
+            throw;
+        }
+        try {
+            r.what = intent_of(how, call_);
+            rubato::check(*r.what.use, r.what.what);
+        } catch (...) {
+            r.refused = std::current_exception();
+        }
+        rolling_ = std::move(r);
         under_way_ = true;
     }
+    void begin_roll(roll_call::invocation i) {
+        i.number = player_->number();
+        rolls_ = true;
+        roll_.begin(std::move(i), own_time());
+    }
+    std::optional<roll_call::verdict> await_verdict(bool wait) {
+        for (;;) {
+            auto said = roll_.progress(own_time());
+            if (said || !wait) return said;
+            (void)player_->poll();
+            std::this_thread::yield();  // one that it waits for may need this core
+        }
+    }
+    /// True once the verdict is there; then the call has begun.
+    bool hear_verdict(bool wait) {
+        const time_ns arrival = rolling_->arrival;
+        intent what;
+        try {
+            if (!rolling_->begun) {
+                if (!player_->catch_up(wait)) return false;
+                roll_call::invocation i{.keeper = player_->first_to_come(),
+                                        .what = called_by(call_, rolling_->refused != nullptr),
+                                        .patience = rolling_->patience};
+                if (!rolling_->refused) i.in_any_case = order_for(rolling_->what, quantum_);
+                i.decide = [any = i.in_any_case](auto) { return any.value_or(roll_call::order{}); };
+                rolling_->begun = true;
+                begin_roll(std::move(i));
+            }
+            const auto said = await_verdict(wait);
+            if (!said) return false;
+            if (rolling_->refused) std::rethrow_exception(rolling_->refused);
+            if (said->is_native())
+                throw error("a collective that another rank refuses",
+                            "its arguments are wrong there, or it has no memory", "see what it says");
+            what = made_by(*said, rolling_->what);
+        } catch (...) {
+            end_roll(arrival);
+            throw;
+        }
+        rolling_.reset();
+        try {
+            enter(what, arrival);
+        } catch (...) {
+            under_way_ = false;
+            throw;
+        }
+        return true;
+    }
+    /// After an error.
+    void end_roll(time_ns arrival) {
+        rolling_.reset();
+        under_way_ = false;
+        // Wrong calls end it on all ranks alike; else nobody knows what is still on its way.
+        if (roll_.under_way()) player_->fail();
+        skip(arrival);
+    }
+    /// For a rank that is not in a call, in the background: goes on with what was begun, and answers for a keeper that
+    /// is late.
+    activity look() {
+        if (improvised_ || trouble_) return activity::listening;
+        bool waited_for = false;
+        if (rolling_) {
+            try {
+                return hear_verdict(false) ? activity::moving : activity::listening;
+            } catch (...) {
+                trouble_ = std::current_exception();
+                return activity::listening;
+            }
+        }
+        if (rolls_ && !under_way_ && !player_->broken()) {
+            try {
+                waited_for = roll_.stand_in(player_->number(), own_time());
+            } catch (...) {
+                player_->fail();
+            }
+        }
+        const activity seen = player_->poll();
+        if (waited_for) return activity::moving;
+        return rolls_ && seen == activity::nothing && !player_->broken() ? activity::listening : seen;
+    }
+
     /// Makes progress, with `wait` to the end; true if nothing is under way any more.
     bool advance(bool wait) {
+        if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
         if (!under_way_) return true;
+        if (rolling_ && !hear_verdict(wait)) return false;
         try {
             if (!(improvised_ ? improvised_->advance(wait) : player_->progress(wait))) return false;
         } catch (...) {
@@ -331,7 +464,7 @@ private:
         // Without the thread everything still works, only later; an error would leave the other ranks waiting.
         watched_ = watch_until_finalize([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
-            return lock && !improvised_ ? player_->poll() : activity::listening;
+            return lock ? look() : activity::listening;
         });
         wants_background_ = watched_.has_value();
     }
@@ -352,11 +485,23 @@ private:
     int size_;
     std::vector<std::int32_t> hosts_{};
     tag_layout tags_;
+    time_ns quantum_{};
     common_clock clock_;
     sync_settings sync_{};
     time_ns epoch_{};
     mpi_stage stage_;
     std::optional<player> player_{};
+    roll_call roll_{rubato::rank(rank_), size_, stage_.roll_post()};
+    struct rolling {
+        intent what{};
+        std::exception_ptr refused{};  // what is wrong with this rank's arguments
+        time_ns patience{};
+        time_ns arrival{};
+        bool begun = false;  // it is known who the keeper is
+    };
+    std::optional<rolling> rolling_{};           // the collective under way, until the verdict is there
+    bool rolls_ = false;                         // roll was called before
+    std::exception_ptr trouble_{};               // met in the background, for the rank's next look at its call
     std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
     std::optional<chooser> chooser_{};
     std::map<operation, std::vector<time_ns>> planned_by_{};  // the last call of each kind that was observed
@@ -400,6 +545,13 @@ void communicator::run(const selection& how, const call& c) { state_->run(how, c
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
 void looked_at_calls::pass() { on_.pass(); }
+roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
+                                              roll_call::decision decide, bool refused) {
+    return on_.call_roll({.keeper = keeper,
+                          .what = called_by(c, refused || c.wrong),
+                          .patience = patience,
+                          .decide = std::move(decide)});
+}
 
 persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/player.hpp"
+#include "engine/roll_call.hpp"
 #include "mpi/call_facts.hpp"
 
 namespace rubato::mpi {
@@ -16,6 +17,12 @@ public:
     void run(const intent& what, const call_facts& c);
     /// Counts a call that this rank does not make here, though others may.
     void pass();
+    /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
+    /// mpi/roll.hpp) or pass is to be called. All must name the same keeper, which alone is asked to decide. `refused`:
+    /// this rank cannot make the call; the verdict is native then, unless it came before. If ranks have called
+    /// different collectives, throws and counts the call.
+    roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience, roll_call::decision decide,
+                                 bool refused = false);
 
 private:
     communicator::state& on_;

@@ -52,14 +52,13 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
       me_(me),
       ranks_(ranks),
       tags_(tags),
-      tell_tag_(tags.beside(0)),
       most_early_(most_early),
       transport_(comm, tags, ranks),
-      told_to_(static_cast<std::size_t>(ranks)) {}
+      announcements_(comm, tags.beside(0), ranks),
+      roll_post_(comm, tags.beside(2), ranks) {}
 
 mpi_stage::~mpi_stage() {
-    for (std::deque<posted>* pending : {&exchanges_, &told_})
-        if (!pending->empty()) keep(std::move(*pending));
+    if (!exchanges_.empty()) keep(std::move(exchanges_));
 }
 
 void mpi_stage::keep(std::deque<posted> pending) {
@@ -142,32 +141,9 @@ bool mpi_stage::exchanged(std::vector<std::int64_t>& all, bool wait) {
     return true;
 }
 
-void mpi_stage::tell(rank to, std::vector<std::int64_t> told) {
-    while (!told_.empty()) {
-        int done = 0;
-        check(MPI_Test(&told_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-        if (done == 0) break;
-        told_.pop_front();
-    }
-    posted& t = told_.emplace_back();
-    t.data = std::move(told);
-    check(
-        MPI_Isend(t.data.data(), static_cast<int>(t.data.size()), MPI_INT64_T, to.value, tell_tag_, comm_, &t.request),
-        "MPI_Isend");
-    ++told_to_[static_cast<std::size_t>(to.value)];
-}
-
 bool mpi_stage::hear(std::vector<std::int64_t>& told) {
-    int there = 0;
-    MPI_Status status{};
-    check(MPI_Iprobe(MPI_ANY_SOURCE, tell_tag_, comm_, &there, &status), "MPI_Iprobe");
-    if (there == 0) return false;
-    int n = 0;
-    check(MPI_Get_count(&status, MPI_INT64_T, &n), "MPI_Get_count");
-    told.resize(static_cast<std::size_t>(n));
-    check(MPI_Recv(told.data(), n, MPI_INT64_T, status.MPI_SOURCE, tell_tag_, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
-    ++heard_;
-    return true;
+    rank from;
+    return announcements_.receive(from, told);
 }
 
 std::int64_t mpi_stage::bytes_on(rank other) const {
@@ -177,12 +153,13 @@ std::int64_t mpi_stage::bytes_on(rank other) const {
 void mpi_stage::drain() {
     transport_.cancel_receives();
     std::vector<std::int64_t> sent = transport_.sent_to();
-    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += told_to_[r];
+    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += announcements_.sent_to()[r] + roll_post_.sent_to()[r];
     std::int64_t expected = 0;
     check(PMPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_),
           "MPI_Reduce_scatter_block");
     std::vector<std::byte> dropped;
-    for (std::int64_t got = transport_.received() + heard_; got < expected; ++got) {
+    std::int64_t got = transport_.received() + announcements_.received() + roll_post_.received();
+    for (; got < expected; ++got) {
         MPI_Status status{};
         MPI_Count n = 0;
         check(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &status), "MPI_Probe");
@@ -194,8 +171,8 @@ void mpi_stage::drain() {
         check(MPI_Type_free(&all), "MPI_Type_free");
     }
     transport_.wait_for_sends();
-    for (posted& t : told_) check(MPI_Wait(&t.request, MPI_STATUS_IGNORE), "MPI_Wait");
-    told_.clear();
+    announcements_.wait_for_sends();
+    roll_post_.wait_for_sends();
 }
 
 }  // namespace rubato::mpi

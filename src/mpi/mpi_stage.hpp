@@ -5,6 +5,7 @@
 #include "engine/recording.hpp"
 #include "mpi/buffers.hpp"
 #include "mpi/dynamic_run.hpp"
+#include "mpi/mailbox.hpp"
 #include "mpi/mpi_transport.hpp"
 
 #include <deque>
@@ -35,6 +36,8 @@ public:
     std::vector<recorded_step> recorded() const {
         return recording_ ? recording_->steps() : std::vector<recorded_step>();
     }
+    /// For roll calls.
+    roll_call::post& roll_post() { return roll_post_; }
     /// See mpi_transport.
     void check_lengths() { transport_.check_lengths(); }
     /// Collective: receives announcements and messages that were sent here and that nobody will use.
@@ -49,7 +52,7 @@ public:
     void abandon() noexcept override;
     void exchange(std::int64_t mine) override;
     bool exchanged(std::vector<std::int64_t>& all, bool wait) override;
-    void tell(rank to, std::vector<std::int64_t> told) override;
+    void tell(rank to, std::vector<std::int64_t> told) override { announcements_.send(to, std::move(told)); }
     bool hear(std::vector<std::int64_t>& told) override;
     std::int64_t bytes_on(rank other) const override;
 
@@ -66,7 +69,6 @@ private:
     int me_;
     int ranks_;
     tag_layout tags_;
-    int tell_tag_;
     std::size_t most_early_;
     mpi_transport transport_;
     std::optional<recording> recording_{};
@@ -77,9 +79,8 @@ private:
     } named_{};
     const call_facts* call_ = nullptr;  // of the rank that has arrived
     std::deque<posted> exchanges_{};
-    std::deque<posted> told_{};
-    std::vector<std::int64_t> told_to_{};  // how often each rank was told something
-    std::int64_t heard_ = 0;
+    mailbox announcements_;
+    mailbox roll_post_;
 };
 
 }  // namespace rubato::mpi

@@ -31,6 +31,7 @@ struct program_state {
     int keyval = MPI_KEYVAL_INVALID;
     std::list<known> communicators{};  // in the order of their first use, which is the same on all their ranks
     std::map<collective, selection> chosen{};
+    std::optional<roll_call_options> roll_call{};
     communicator* last_used = nullptr;
 
     bool computing = false;
@@ -161,6 +162,8 @@ int collect(const char* name, MPI_Comm comm, call c, const int* counts = nullptr
         const auto chosen = p.chosen.find(c.what);
         if (chosen != p.chosen.end()) how = chosen->second;
         how.segments = 0;
+        const bool by_order = how.use != nullptr && how.use->arrival_aware && !how.use->uses_round_time();
+        if (by_order) how.roll_call = p.roll_call;
         if (p.repeat && p.first_after) {
             p.repeated = ours.outline_of(how, c);
             p.repeated_on = &ours;
@@ -212,6 +215,18 @@ int PAT_UseAlg(const char* id) {
         if (id == nullptr) return p.chosen.clear();
         const algorithm& a = find_algorithm(id);
         p.chosen.insert_or_assign(a.what, selection(a));
+    });
+}
+
+int PAT_RollCall(double patience) {
+    return guarded("PAT_RollCall", [&] {
+        constexpr double longest = 1e6;
+        if (!(patience <= longest))
+            throw misuse(MPI_ERR_ARG, fmt::format("a patience of {} s", patience), "that is no time to wait",
+                         "give some milliseconds, as 0.001");
+        std::optional<roll_call_options>& roll = program_in_use().roll_call;
+        roll.reset();
+        if (patience >= 0) roll = {time_ns(static_cast<std::int64_t>(patience * 1e9))};
     });
 }
 

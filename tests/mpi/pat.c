@@ -188,12 +188,14 @@ static void right_use(void) {
     MPI_Comm_size(half, &size);
     for (i = 0; i < n; ++i) {
         OK(PAT_UseAlg(algorithms[i]));
+        OK(PAT_RollCall(i % 4 < 2 ? 0.0005 : -1));
         compute(i, i % 3 != 0);
         try_all(MPI_COMM_WORLD, i % ranks, i % 2);
         compute(i, i % 2 == 0 && (i % 4 == 0 || me == 0));
         try_all(half, i % size, i % 3 == 0);
     }
     OK(PAT_UseAlg(NULL));
+    OK(PAT_RollCall(-1));
     MPI_Comm_free(&half);
     works(MPI_COMM_WORLD);
 }
@@ -219,6 +221,8 @@ static void wrong_arguments(void) {
     const char* names[] = {"", "gather", "gather/", "gather/nothing", "/", "gather/linear/"};
     size_t i;
     for (i = 0; i < sizeof names / sizeof *names; ++i) REFUSED(PAT_UseAlg(names[i]));
+    REFUSED(PAT_RollCall((double)NAN));
+    REFUSED(PAT_RollCall(1e300));
     works(MPI_COMM_WORLD);
     REQUIRE(class_of(REFUSED(PAT_Bcast(&x, 1, MPI_INT, -1, MPI_COMM_WORLD))) == MPI_ERR_ROOT);
     REFUSED(PAT_Bcast(&x, 1, MPI_INT, ranks, MPI_COMM_WORLD));

@@ -1,7 +1,7 @@
 // Random programs on MPI. They call every algorithm that uses arrivals or begins early, and others in between, without
 // a pause, on communicators that come and go. Predictions are right, wrong, absurd, agreed on or absent. Ranks come
-// late, announce it or do not, name the next call or do not. Some calls leave the choice to Rubato. Results must equal
-// the native collective's, all ranks must plan alike, and nothing may be left over.
+// late, announce it or do not, name the next call or do not. Some calls leave the choice to Rubato, for some roll is
+// called. Results must equal the native collective's, all ranks must plan alike, and nothing may be left over.
 //
 //   mpirun -n P random_programs [--cases N] [--seed N] [--threads multiple|funneled]
 //
@@ -139,6 +139,10 @@ private:
             if (a.arrival_aware || open) how.arrivals = prediction(p, late);
             if (!open && a.has(need::round_time) && (!how.arrivals.empty() || shared_.chance(70)))
                 how.round_time = time_ns((1 + shared_.below(3)) * 20000);
+            const bool may_call_roll = !open && a.arrival_aware && how.arrivals.empty() &&
+                                       (!a.has(need::round_time) || how.round_time > time_ns{});
+            if (may_call_roll && shared_.chance(30))
+                how.roll_call = mpi::roll_call_options{std::chrono::microseconds(shared_.below(300))};
             const std::int64_t count = counts(t, p.ranks());
             const bool in_place = shared_.chance(40) && a.what != collective::alltoallv;
             if (p.edges == 0 && shared_.chance(10)) p.edges = 10;
