@@ -238,8 +238,8 @@ public:
     const algorithm* last_used() const;
 
     /// The next collective on this communicator will be this one. It may begin at once, unless roll is called for it;
-    /// its buffers are not used before the call. A different call is an error, after which the communicator is not usable. Either all ranks expect it
-    /// or none: a rank that expects a collective does not announce it to others.
+    /// its buffers are not used before the call. A different call is an error, after which the communicator is not
+    /// usable. Either all ranks expect it or none: a rank that expects a collective does not announce it to others.
     void expect(const outline& what);
     void expect(const selection& how, const call& c) { expect(outline_of(how, c)); }
     outline outline_of(const selection& how, const call& c) const;

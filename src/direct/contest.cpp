@@ -133,6 +133,11 @@ void contest::direct(const directed_call& c) {
     how_.arrivals = by.planned_by;
     // The communicator does not exchange arrivals itself where they are given.
     if (by.use != nullptr && by.use->arrival_aware) how_.arrivals.resize(static_cast<std::size_t>(with_.how.ranks));
+    how_.roll_call.reset();
+    if (!by.rolls) return;
+    const std::vector<time_ns> coming = prediction(by);
+    const auto first = coming.empty() ? 0 : std::ranges::min_element(coming) - coming.begin();
+    how_.roll_call = {rank(static_cast<std::int32_t>(first)), patience_of(contenders_[incumbent_].measured->tail)};
 }
 
 /// Begins to exchange the times of the last call. Ranks that arrive early have time for it now.
@@ -227,6 +232,7 @@ void contest::observe(contender& by, const sample& s) {
         by.replanned = call_;
     }
     by.pattern->observe(s.next);
+    by.newest = after_first(s.next);
     if (by.use == nullptr || !by.use->arrival_aware) return;
     (void)by.pattern->next(coming);
     if (by.planned_by.empty() || farthest(by.planned_by, coming) > tolerance) by.planned_by = std::move(coming);

@@ -35,6 +35,11 @@ struct shared {
 /// The largest difference of a rank's arrival between two patterns.
 time_ns farthest(std::span<const time_ns> a, std::span<const time_ns> b);
 
+/// Of a keeper, at calls with that tail.
+inline time_ns patience_of(time_ns tail) {
+    return std::clamp(part(tail, patience_share), least_patience, most_patience);
+}
+
 class contest {
 public:
     contest(shared& with, const directed_call& first);
@@ -53,18 +58,20 @@ private:
         const algorithm* use = nullptr;  // null: the native collective
         std::int64_t segment = 0;        // bytes
         time_ns round_time{};
+        bool rolls = false;   // roll is called
         time_ns predicted{};  // tail
         std::optional<level> measured{};
         std::optional<pattern_predictor> pattern{};  // of its own calls: it influences when ranks arrive
         std::vector<time_ns> planned_by{};
-        std::uint64_t seen = 0;  // the newest call whose arrivals are known
+        std::vector<time_ns> newest{};  // arrivals, after the first
+        std::uint64_t seen = 0;         // the newest call whose arrivals are known
         // Calls whose plan was made for other arrivals: from the one where ranks came otherwise to the first that knew.
         std::uint64_t changed = 0, replanned = 0;
 
         std::string_view name() const { return use == nullptr ? "native" : use->id; }
     };
     enum class phase : std::uint8_t { resting, measuring, choosing, trying };
-    enum class next : std::uint8_t { choice, listed, native };
+    enum class next : std::uint8_t { choice, listed, native, roll_call };
     /// An exchange under way.
     struct pending {
         std::uint64_t ticket;
@@ -95,8 +102,8 @@ private:
     void first_call(const cost& c);
     void measured();
     void order_if_worthwhile();
-    void order_choice();
-    told_choice chosen() const;
+    void order_choice(bool rolls = false);
+    told_choice chosen(bool rolls) const;
     void take_choice();
     void use_choice();
     void try_next();
@@ -112,6 +119,8 @@ private:
     bool beats(const level& a, const level& b) const;
     bool is_promising(const contender& c) const;
     bool is_worthwhile(time_ns tail) const;
+    bool is_unforeseeable(const contender& c) const;
+    bool may_call_roll() const;
     bool leaves_no_doubt(const contender& c) const;
     bool may_duel(const contender& c) const;
     bool affords_choice() const;
@@ -146,6 +155,7 @@ private:
         std::uint64_t ticket;
         std::uint64_t due;
         time_ns paid;
+        bool rolls;
     };
     std::optional<choice_under_way> choice_{};
     bool choice_is_here_ = false;        // and waits until the incumbent is measured
@@ -161,6 +171,7 @@ private:
     int failures_ = 0;  // challenges that failed
     double doubt_ = 1;  // factor by which plans are assumed to be slower than predicted
     int duels_ = 0;
+    int rolls_ = 0;   // how often roll was called for a trial
     int rested_ = 0;  // samples since the last duel
     int slow_ = 0;    // samples in a row
     int changed_ = 0;

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,14 @@ struct directive {
     std::uint32_t segments = 1;
     time_ns round_time{};
     std::vector<time_ns> arrivals{};  ///< to plan by; empty: the communicator predicts them if needed
+    /// Roll is called: who is there is seen, instead of predicted. All ranks know the keeper.
+    struct roll {
+        rank keeper{};
+        time_ns patience{};
+
+        bool operator==(const roll&) const = default;
+    };
+    std::optional<roll> roll_call{};
 };
 
 /// Tells one rank how to make the calls on one communicator; all ranks are told the same.

@@ -72,7 +72,24 @@ bool contest::may_duel(const contender& c) const {
 
 bool contest::leaves_no_doubt(const contender& c) const {
     const time_ns tail = contenders_[incumbent_].measured->tail;
-    return with_.how.between_hosts && part(c.predicted, doubt_ * no_doubt) < tail - part(tail, with_.how.margin);
+    return with_.how.between_hosts &&
+           part(c.predicted, doubt_ * (c.rolls ? no_doubt_of_seen : no_doubt)) < tail - part(tail, with_.how.margin);
+}
+
+/// Whether ranks are late enough to matter, and nobody can say which: the worst prediction is off by as much.
+bool contest::is_unforeseeable(const contender& c) const {
+    if (!c.pattern || !c.measured) return false;
+    const time_ns error = c.pattern->worst_uncertainty();
+    return error != unsure && error > c.measured->tail / 4;
+}
+
+/// Whether a choice is made among plans for whom roll is called: by the newest arrivals, as these would be seen.
+bool contest::may_call_roll() const {
+    const contender& now = contenders_[incumbent_];
+    if (now.rolls || rolls_ >= most_roll_calls || wait_ > 0 || now.measured->runs_ahead || now.newest.empty())
+        return false;
+    if (first_.bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1) < followed) return false;
+    return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->tail / 4 && affords_choice();
 }
 
 /// The first to come chooses, and the time until the last one comes costs nobody anything.
@@ -90,10 +107,9 @@ bool contest::may_choose_anew() const { return wait_ == 0 && affords_choice(); }
 /// matter.
 bool contest::has_changed() const {
     const contender& now = contenders_[incumbent_];
-    if (!chosen_ || !now.pattern) return false;
+    if (!chosen_ || !now.pattern || now.rolls || is_unforeseeable(now)) return false;
     const time_ns error = now.pattern->uncertainty();
-    return error != unsure &&
-           farthest(prediction(now), chosen_for_) > now.measured->tail / 2 + 2 * error;
+    return error != unsure && farthest(prediction(now), chosen_for_) > now.measured->tail / 2 + 2 * error;
 }
 
 std::uint64_t contest::longest_interval() const {
@@ -146,6 +162,11 @@ void contest::measured() {
     now.measured = level_of(block_);
     if (next_ == next::native) return begin_trial(native);
     if (next_ == next::listed) return try_next();
+    if (next_ == next::roll_call) {
+        ++rolls_;
+        phase_ = phase::choosing;
+        return order_choice(true);
+    }
     if (choice_is_here_) {
         use_choice();
     } else if (choice_) {
@@ -160,22 +181,22 @@ void contest::measured() {
 }
 
 /// The first rank to arrive chooses, as it would have to wait anyway, and tells the others.
-void contest::order_choice() {
+void contest::order_choice(bool rolls) {
     (void)with_.others.network();
     chosen_ = true;
-    chosen_for_ = prediction(contenders_[incumbent_]);
+    chosen_for_ = rolls ? contenders_[incumbent_].newest : prediction(contenders_[incumbent_]);
     const auto first = std::ranges::min_element(chosen_for_) - chosen_for_.begin();
     told_choice told;
     if (with_.how.me.value == first) {
         const time_ns begin = with_.others.now();
-        told = chosen();
+        told = chosen(rolls);
         told.took = with_.others.now() - begin;
     }
     choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)),
-               call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice()};
+               call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice(), rolls};
 }
 
-told_choice contest::chosen() const {
+told_choice contest::chosen(bool rolls) const {
     problem p;
     p.what = first_.what;
     p.ranks = with_.how.ranks;
@@ -191,7 +212,8 @@ told_choice contest::chosen() const {
     }
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
-        if (c.use == contenders_[incumbent_].use)
+        if (rolls && !c.use->arrival_aware) continue;
+        if (!rolls && c.use == contenders_[incumbent_].use)
             told.incumbent_tail = tail;
         else if (told.count < std::ssize(told.plans))
             told.plans[static_cast<std::size_t>(told.count++)] = {c.use - algorithms().data(), c.segment, c.round_time,
@@ -205,13 +227,14 @@ void contest::take_choice() {
     chosen_in_ = told.took;
     with_.account.settle_choice(choice_->paid, std::max(chosen_in_ - std::ranges::max(chosen_for_), time_ns{}),
                                 chosen_in_);
+    const bool rolls = choice_->rolls;
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;
     std::vector<contender> anew;
     anew.push_back(std::move(contenders_[native]));
     if (incumbent_ != native) {
         anew.push_back(std::move(contenders_[incumbent_]));
-        anew.back().predicted = told.incumbent_tail;
+        if (!rolls) anew.back().predicted = told.incumbent_tail;
         for (pending& p : pending_)
             if (p.by == incumbent_ && p.list == list_) p.by = 1, p.list = list_ + 1;
         incumbent_ = 1;
@@ -225,6 +248,8 @@ void contest::take_choice() {
         c.segment = p.segment;
         c.round_time = p.round_time;
         c.predicted = p.tail;
+        c.rolls = rolls;
+        if (rolls) c.predicted += 2 * patience_of(p.tail);
         contenders_.push_back(std::move(c));
     }
     choice_is_here_ = true;
@@ -352,6 +377,7 @@ void contest::watch(const cost& c, bool foreseen) {
         if (foreseen) slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
         if (slow_ >= believed + std::min(audits_, believed)) return measure(next::native);
+        if (may_call_roll()) return measure(next::roll_call);
         if (changed_ >= believed && may_choose_anew()) return measure(next::choice);
         if (listed && wait_ == 0 && is_promising(contenders_[listed_]) && may_duel(contenders_[listed_]))
             return measure(next::listed);
@@ -362,6 +388,7 @@ void contest::watch(const cost& c, bool foreseen) {
         slow_ = chosen_ && c.tail > chosen_against_ + chosen_against_ / 2 ? slow_ + 1 : 0;
         const bool worth = is_worthwhile(c.tail);
         const bool anew = !chosen_ || changed_ >= believed || slow_ >= believed || (failures_ > 0 && !listed);
+        if (worth && may_call_roll()) return measure(next::roll_call);
         if (worth && anew && may_choose_anew()) return measure(next::choice);
         if (worth && listed && wait_ == 0 && may_duel(contenders_[listed_])) return measure(next::listed);
     }

@@ -11,8 +11,16 @@ constexpr std::uint64_t lag = 2;
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;
 constexpr double follow_share = 0.01;
+/// Where calling roll did not help so often, it will not.
+constexpr int most_roll_calls = 3;
+/// A keeper waits for others as long as this share of the tail, within these bounds.
+constexpr double patience_share = 1. / 64;
+constexpr time_ns least_patience = std::chrono::microseconds(50);
+constexpr time_ns most_patience = std::chrono::milliseconds(10);
 /// A prediction that leaves no doubt: even if it is wrong by so much, the plan is better by the margin.
 constexpr double no_doubt = 1.5;
+/// Likewise where arrivals are seen: only the model may be wrong.
+constexpr double no_doubt_of_seen = 1.25;
 /// What is known of one size is a first guess for others, up to so many size classes away.
 constexpr int nearest_classes = 2;
 /// Levels that were remembered are given up where the first calls differ by more than this factor.

@@ -13,7 +13,7 @@ void check_roll_call(const selection& how);
 roll_call::called called_by(const call_facts& c, bool refused);
 
 /// How the call is made whoever is late. `quantum`: to which arrivals are rounded.
-roll_call::order order_for(const intent& what, time_ns quantum);
+RUBATO_API roll_call::order order_for(const intent& what, time_ns quantum);
 
 /// The call, planned by who is there.
 RUBATO_API intent made_by(const roll_call::verdict& said, intent what);

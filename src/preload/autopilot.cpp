@@ -2,6 +2,7 @@
 
 #include "direct/enforcer.hpp"
 #include "mpi/looked_at_calls.hpp"
+#include "mpi/roll.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
 
@@ -132,11 +133,22 @@ private:
         s.round_time = what.round_time;
         s.arrivals = what.arrivals;
         intent known;
+        bool refused = false;
         try {
             known = looked_at_.intent_of(s, c);
             rubato::check(*known.use, known.what);
         } catch (const error& e) {
             if (!c.wrong) guide_->refused(e.what());
+            refused = true;
+        }
+        if (what.roll_call) {
+            const auto [keeper, patience] = *what.roll_call;
+            const roll_call::verdict said = looked_at_.call_roll(
+                c, keeper, patience, [&](auto) { return mpi::order_for(known, {}); }, refused);
+            refused |= said.is_native();
+            if (!refused) known = mpi::made_by(said, std::move(known));
+        }
+        if (refused) {
             looked_at_.pass();
             return false;
         }

@@ -50,7 +50,7 @@ static int refused(int code, const char* call, int line) {
     const char* text = heard(line);
     char begin[64] = "rubato: ";
     strncat(begin, call, strcspn(call, "("));
-    strcat(begin, ": ");
+    strncat(begin, ": ", sizeof begin - strlen(begin) - 1);
     if (code == MPI_SUCCESS) fail(call, line);
     if (strstr(text, begin) == NULL || strstr(text, "\n") == NULL) {
         printf("%s says: %s\n", call, text);

@@ -12,7 +12,7 @@ namespace {
 
 const algorithm& clairvoyant_reduce() { return find_algorithm("reduce/clairvoyant"); }
 
-problem with_arrivals(std::vector<std::int64_t> arrivals, std::int64_t round_time = 1000) {
+problem with_arrivals(const std::vector<std::int64_t>& arrivals, std::int64_t round_time = 1000) {
     problem p;
     p.what = collective::reduce;
     p.ranks = static_cast<std::int32_t>(arrivals.size());

@@ -51,7 +51,9 @@ observation summary_of(std::initializer_list<const recorder*> all) {
     return summarise(parts);
 }
 
-const void* place(int n) { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(n)); }
+const void* place(int n) {
+    return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(n));
+}  // NOLINT: only compared
 
 constexpr std::array<std::int32_t, 2> both{0, 1};
 
