@@ -35,6 +35,7 @@ contest::contest(shared& with, const directed_call& first, const experience& kno
         plan.use = &*use;
         plan.segment = known.segment;
         plan.round_time = known.round_time;
+        plan.rolls = known.rolls;
         plan.measured = level_of(known.of_plan);
         contenders_.push_back(std::move(plan));
         incumbent_ = listed_ = contenders_.size() - 1;
@@ -94,6 +95,7 @@ std::optional<experience> contest::learned() const {
         e.algorithm = now.use->id;
         e.segment = now.segment;
         e.round_time = now.round_time;
+        e.rolls = now.rolls;
         e.of_plan = times_of(*now.measured);
     }
     e.arrivals = prediction(now);

@@ -283,7 +283,9 @@ void contest::begin_trial(std::size_t who) {
         c.use != nullptr && c.use->arrival_aware ? prediction(contenders_[incumbent_]) : std::vector<time_ns>();
     c.pattern.reset();
     explain(decision::verdict::tried, c,
-            who == native ? "is the plan still better" : "it promises to be better by the margin");
+            who == native ? "is the plan still better"
+            : c.rolls     ? "with a roll call it promises to be better by the margin"
+                          : "it promises to be better by the margin");
     if (who != native && duels_++ < free_duels) {
         ++with_.free_duels;
         if (effort* const process = with_.how.process) ++process->free_duels;

@@ -22,6 +22,7 @@ struct experience {
     std::string algorithm{};   ///< the plan that made the calls at last; empty: the native collective did
     std::int64_t segment = 0;  ///< bytes
     time_ns round_time{};
+    bool rolls = false;  ///< roll was called for it
     times of_native{};
     times of_plan{};                  ///< if there was one
     std::vector<time_ns> arrivals{};  ///< as they are expected, one per rank, the earliest at 0; may be empty

@@ -33,6 +33,7 @@ void to_json(json& j, const experience& e) {
     j["algorithm"] = e.algorithm;
     j["segment"] = e.segment;
     j["round_ns"] = e.round_time;
+    if (e.rolls) j["roll_call"] = true;
     j["plan_tail_ns"] = e.of_plan.tail;
     j["plan_pace_ns"] = e.of_plan.pace;
 }
@@ -52,6 +53,7 @@ void from_json(const json& j, experience& e) {
     j["algorithm"].get_to(e.algorithm);
     e.segment = number_in<std::int64_t>(j, "segment");
     e.round_time = number_in<time_ns>(j, "round_ns");
+    e.rolls = j.value("roll_call", false);
     e.of_plan = {number_in<time_ns>(j, "plan_tail_ns"), number_in<time_ns>(j, "plan_pace_ns")};
 }
 
