@@ -29,9 +29,9 @@ public:
         std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
-        std::vector<collective> leave{};  ///< collectives that are also left to the native call
-        own_clock clock{};                ///< that all ranks share; none: ranks synchronise their own
-        effort* process = nullptr;        ///< shared by this process's autopilots; null: there is no other
+        std::vector<collective> leave{};       ///< collectives that are also left to the native call
+        own_clock clock{};                     ///< that all ranks share; none: ranks synchronise their own
+        effort* process = nullptr;             ///< shared by this process's autopilots; null: there is no other
         std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
     };
     using explainer = guide::explainer;
