@@ -7,6 +7,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,14 @@ std::vector<std::int32_t> members_of(MPI_Comm comm, int size) {
           "MPI_Group_translate_ranks");
     std::erase(members, MPI_UNDEFINED);
     return {members.begin(), members.end()};
+}
+
+/// What a plan has won in a call, at most.
+time_ns remembered_gain(std::span<const experience> all) {
+    time_ns most{};
+    for (const experience& e : all)
+        if (!e.algorithm.empty()) most = std::max(most, e.of_native.tail - e.of_plan.tail);
+    return most;
 }
 
 }  // namespace
@@ -110,11 +119,12 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
 
 /// A number that no other communicator has, if all ranks are for an autopilot: rank 0's count of those it has numbered,
 /// and who it is.
-std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, communicator_state& state) {
+std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, communicator_state& state,
+                                                                time_ns gain) {
     struct {
         std::uint64_t number;
         std::uint64_t wait;
-    } said{0, pilots_.calls_to_wait(state.calls)};
+    } said{0, pilots_.calls_to_wait(state.calls, gain)};
     if (state.rank == 0) {
         int in_world = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
@@ -145,11 +155,11 @@ bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noe
         return false;
     }
     try {
-        const auto number = agree_on_pilot(comm, state);
-        if (!number) return false;
-        state.number = *number;
         const time_ns begin = own_time();
         const autopilot::settings how = settings_for(comm, state);
+        const auto number = agree_on_pilot(comm, state, remembered_gain(how.remembered));
+        if (!number) return false;
+        state.number = *number;
         state.pilot = std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
             if (first) notes_.explain(d);  // one of those who say the same
         });

@@ -43,7 +43,7 @@ private:
     communicator_state* find_or_make(MPI_Comm comm) noexcept;
     communicator_state* attribute_of(MPI_Comm comm) const;
     std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
-    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state);
+    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state, time_ns gain);
     autopilot::settings settings_for(MPI_Comm comm, communicator_state& state);
     void end_pilot(communicator_state& state) noexcept;
     communicator_state* first_with_pilot() noexcept;

@@ -23,12 +23,12 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
     }
 }
 
-std::uint64_t fleet::calls_to_wait(std::uint64_t calls) const {
+std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain) const {
     constexpr double most_calls = 1000;  // the program may change
     if (alive_ >= most) return static_cast<std::uint64_t>(most_calls);
     const auto has_run = static_cast<double>((own_time() - effort_.begin).count());
     const auto cost = static_cast<double>(effort_.spent + took_.load().count());
-    if (forces() || cost <= has_run * how_.spend) return 0;
+    if (forces() || gain > took_.load() || cost <= has_run * how_.spend) return 0;
     const double longer = cost / std::max(has_run * how_.spend, 1.) - 1;
     return static_cast<std::uint64_t>(std::clamp(longer * static_cast<double>(calls), 1., most_calls));
 }

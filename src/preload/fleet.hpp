@@ -23,7 +23,8 @@ public:
 
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
     /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
-    std::uint64_t calls_to_wait(std::uint64_t calls) const;
+    /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.
+    std::uint64_t calls_to_wait(std::uint64_t calls, time_ns gain) const;
     void count(time_ns took);
     void forget_one() { --alive_; }
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
