@@ -15,7 +15,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct choose_options {
     std::string what{};
     problem_options problem{};
     std::string bytes{};
@@ -28,15 +28,15 @@ struct options {
 };
 
 /// What was chosen, and the numbers behind the choice.
-struct decision {
+struct choosing {
     problem asked{};
     time_ns last{};   ///< arrival
     time_ns bound{};  ///< no algorithm can end earlier
     std::vector<candidate> ranked{};
 };
 
-decision decide(const CLI::App& app, const options& o) {
-    decision d;
+choosing decide(const CLI::App& app, const choose_options& o) {
+    choosing d;
     d.asked = o.problem.make(parse_collective(o.what));
     refuse_unused(app, parse_algorithms(o.what));
     d.asked.arrivals = parse_arrivals(o.problem.arrivals, d.asked.ranks);
@@ -65,13 +65,8 @@ std::string_view source_of(const candidate& c) {
     return c.use == nullptr ? "measured" : c.extrapolated ? "from fewer ranks" : "simulated";
 }
 /// As a multiple; a dash if `of` is 0.
-std::string ratio_text(time_ns t, time_ns of) {
-    return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
-                          : "-";
-}
-
 /// Why the first candidate was chosen, in one sentence.
-std::string reason(const decision& d) {
+std::string reason(const choosing& d) {
     const candidate& first = d.ranked.front();
     const auto soonest = std::ranges::min_element(d.ranked, {}, &candidate::end);
     if (d.ranked.size() == 1) return "it is the only one that can solve this";
@@ -87,7 +82,7 @@ std::string reason(const decision& d) {
 }
 
 /// Without `all`, each algorithm only with the best of its segment sizes.
-std::vector<const candidate*> rows_of(const decision& d, bool all) {
+std::vector<const candidate*> rows_of(const choosing& d, bool all) {
     std::vector<const candidate*> rows;
     for (const candidate& c : d.ranked)
         if (all || std::ranges::none_of(rows, [&](const candidate* r) { return id_of(*r) == id_of(c); }))
@@ -95,7 +90,7 @@ std::vector<const candidate*> rows_of(const decision& d, bool all) {
     return rows;
 }
 
-std::string as_text(const options& o, const decision& d) {
+std::string as_text(const choose_options& o, const choosing& d) {
     const time_ns begin = std::ranges::min(d.asked.arrivals);
     const time_ns best = std::ranges::min(d.ranked, {}, &candidate::end).end;
     std::vector<std::vector<std::string>> lines{
@@ -114,7 +109,7 @@ std::string as_text(const options& o, const decision& d) {
                        reason(d));
 }
 
-std::string as_json(const decision& d) {
+std::string as_json(const choosing& d) {
     const time_ns begin = std::ranges::min(d.asked.arrivals);
     nlohmann::ordered_json out{{"picked", d.ranked.front().name},
                                {"why", reason(d)},
@@ -139,7 +134,7 @@ std::string as_json(const decision& d) {
 }  // namespace
 
 void add_choose(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<choose_options>();
     CLI::App* app = command.add_subcommand("choose", "say which algorithm suits a problem, a network and arrivals");
     app->add_option("COLLECTIVE", o->what, "such as reduce")->required();
     o->problem.add_to(*app);
@@ -172,7 +167,7 @@ void add_choose(CLI::App& command, int&) {
         "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
     app->callback([o, app] {
-        const decision d = decide(*app, *o);
+        const choosing d = decide(*app, *o);
         write_out(o->json ? as_json(d) : as_text(*o, d));
     });
 }

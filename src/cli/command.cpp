@@ -225,12 +225,19 @@ std::string abbreviated(const std::string& arrivals) {
     return arrivals.size() > longest ? arrivals.substr(0, longest) + "..." : arrivals;
 }
 
-std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+std::string ratio_text(time_ns t, time_ns of) {
+    return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
+                          : "-";
+}
+
+std::string percent(double share, int digits) { return fmt::format("{:.{}f} %", 100 * share, digits); }
+
+std::string align(const table& lines, const std::vector<bool>& right) {
     std::vector<std::size_t> widths(right.size(), 0);
-    for (const auto& row : rows)
+    for (const auto& row : lines)
         for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
     std::string out;
-    for (const auto& row : rows) {
+    for (const auto& row : lines) {
         std::string line;
         for (std::size_t c = 0; c < row.size(); ++c)
             line += right[c] ? fmt::format("{:>{}}  ", row[c], widths[c]) : fmt::format("{:<{}}  ", row[c], widths[c]);

@@ -84,8 +84,13 @@ std::int64_t chunk_of(std::int64_t bytes, const problem& p);
 /// Only the beginning of a list with a time for each rank.
 std::string abbreviated(const std::string& arrivals);
 
+using table = std::vector<std::vector<std::string>>;
 /// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
-std::string align(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+std::string align(const table& lines, const std::vector<bool>& right);
+/// "0.731", or "-" if there is nothing to divide by
+std::string ratio_text(time_ns t, time_ns of);
+/// "12.5 %"
+std::string percent(double share, int digits = 1);
 
 /// To standard output. A reader that has closed its end is not an error.
 void write_out(std::string_view text);

@@ -23,7 +23,7 @@ namespace {
 using preload::setting_row;
 using preload::variables;
 
-struct options {
+struct exec_options {
     std::map<std::string, std::string, std::less<>> settings{};  ///< by variable
     bool reproducible = false;
     std::string mpi{};
@@ -89,7 +89,7 @@ std::string library_for(std::string_view folder) {
 }
 
 /// The settings of this command's environment and, before these, of its options.
-variables settings_of(const options& o) {
+variables settings_of(const exec_options& o) {
     variables all = preload::variables_of_environment();
     for (const auto& [name, value] : o.settings) all[name] = value;
     if (o.reproducible) all["RUBATO_REPRODUCIBLE"] = "1";
@@ -149,7 +149,7 @@ std::vector<std::string> with_exports(launcher l, const variables& all, const st
     throw error(fmt::format("cannot run '{}'", command.front()), std::strerror(errno), "check its name");
 }
 
-void execute(const options& o) {
+void execute(const exec_options& o) {
     refuse_other_preload(o.command);
     const launcher l = launcher_of(o.command.front());
     variables all = settings_of(o);
@@ -186,7 +186,7 @@ std::string type_of(const setting_row& r) {
 }  // namespace
 
 void add_exec(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<exec_options>();
     CLI::App* app =
         command.add_subcommand("exec", "run an unchanged MPI program, and see its collectives or make them faster");
     for (const setting_row& r : preload::setting_rows()) {

@@ -29,9 +29,9 @@ bool fits(const report::measured_case& c, const problem& p) {
 }
 
 /// Run times in nanoseconds of all calls by size, of one contestant.
-using times = std::map<std::int64_t, std::vector<double>>;
+using times_by_size = std::map<std::int64_t, std::vector<double>>;
 
-std::optional<double> at(const times& measured, std::int64_t bytes) {
+std::optional<double> at(const times_by_size& measured, std::int64_t bytes) {
     const auto above = measured.lower_bound(bytes);
     if (above == measured.end()) return std::nullopt;
     const double time_above = median(above->second);
@@ -47,7 +47,7 @@ std::optional<double> at(const times& measured, std::int64_t bytes) {
 
 std::vector<candidate> measured_natives(const std::vector<std::string>& files, const problem& p, std::int64_t bytes) {
     if (files.empty()) return {};
-    std::map<std::string, times> natives;
+    std::map<std::string, times_by_size> natives;
     const report::analysis a = report::group(results::read(files));
     for (const report::measured_case& c : a.cases) {
         if (!fits(c, p)) continue;

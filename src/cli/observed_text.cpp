@@ -13,13 +13,10 @@ namespace {
 
 using observe::row;
 using report::observed;
-using table = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t rows_shown = 20;
 constexpr std::size_t algorithms_shown = 5;
 constexpr std::size_t longest_where = 48;
-
-std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 std::string where(const observed& o, const row& r) {
     std::string text = o.places[r.site].text();
@@ -41,12 +38,12 @@ std::string operation_text(const row& r) {
 
 std::string root_text(const row& r) { return traits(r.what).rooted ? fmt::format("{}", r.root) : "-"; }
 std::string who_text(const observe::who_often& w) {
-    return w.rank < 0 ? "-" : fmt::format("{} ({})", w.rank, percent(w.share));
+    return w.rank < 0 ? "-" : fmt::format("{} ({})", w.rank, percent(w.share, 0));
 }
 
 std::string foreseeable(const observe::arrivals_seen& s) {
     if (s.predictable.predictor.empty() || s.imbalance <= time_ns{}) return "-";
-    return fmt::format("{}, last {} ({})", percent(s.predictable.share()), percent(s.predictable.last_right),
+    return fmt::format("{}, last {} ({})", percent(s.predictable.share(), 0), percent(s.predictable.last_right, 0),
                        s.predictable.predictor);
 }
 
@@ -61,7 +58,7 @@ std::vector<std::string> line(const observed& o, const row& r) {
     if (!r.seen)
         out.insert(out.end(), 5, "-");
     else
-        out.insert(out.end(), {r.how == observe::form::blocking ? percent(r.seen->waiting) : "-",
+        out.insert(out.end(), {r.how == observe::form::blocking ? percent(r.seen->waiting, 0) : "-",
                                fmt::format("{:.2f}", report::imbalance_factor(o, r)), who_text(r.seen->first),
                                who_text(r.seen->last), foreseeable(*r.seen)});
     return out;
@@ -83,11 +80,6 @@ std::string rows_text(const observed& o, bool all) {
     if (shown < o.from.rows.size())
         out += fmt::format("\n{} more rows, in which less time was spent: --all\n", o.from.rows.size() - shown);
     return out.empty() ? "\nNo collective was seen.\n" : out;
-}
-
-std::string ratio_text(time_ns t, time_ns of) {
-    return of > time_ns{} ? fmt::format("{:.3f}", static_cast<double>(t.count()) / static_cast<double>(of.count()))
-                          : "-";
 }
 
 std::string instead_text(const observed& o, bool all) {

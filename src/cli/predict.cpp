@@ -14,7 +14,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct predict_options {
     std::string trace{};
     std::vector<std::string> predictors{};
     std::int32_t lag = 2;
@@ -41,7 +41,7 @@ struct attempt {
     bool last_is_right = false;
 };
 
-struct row {
+struct predicted_row {
     std::string predictor{};
     std::vector<attempt> attempts{};
     summary all{};
@@ -49,7 +49,7 @@ struct row {
 };
 
 /// What is to be predicted: how long after the earliest each rank arrived, in the invocations that have a history.
-struct setting {
+struct predict_setting {
     std::vector<times> trace{};
     std::size_t lag = 0;
 
@@ -77,8 +77,8 @@ std::optional<std::size_t> last_of(const times& arrivals) {
     return static_cast<std::size_t>(last - arrivals.begin());
 }
 
-setting read(const options& o) {
-    setting s;
+predict_setting read(const predict_options& o) {
+    predict_setting s;
     s.trace = read_trace(o.trace);
     s.lag = static_cast<std::size_t>(o.lag);
     if (s.trace.size() <= s.lag)
@@ -92,8 +92,8 @@ setting read(const options& o) {
     return s;
 }
 
-row evaluate(const setting& s, const std::string& text) {
-    row result{text};
+predicted_row evaluate(const predict_setting& s, const std::string& text) {
+    predicted_row result{text};
     pattern_predictor predictor(text, static_cast<std::int32_t>(s.ranks()), static_cast<std::int32_t>(s.lag));
     times predicted;
     times all;
@@ -113,35 +113,33 @@ row evaluate(const setting& s, const std::string& text) {
     return result;
 }
 
-times errors_of_rank(const row& r, std::size_t rank) {
+times errors_of_rank(const predicted_row& r, std::size_t rank) {
     times errors;
     for (const attempt& a : r.attempts) errors.push_back(a.errors[rank]);
     return errors;
 }
 
 /// Latest minus earliest, on average.
-time_ns mean_imbalance(const setting& s) {
+time_ns mean_imbalance(const predict_setting& s) {
     times imbalances;
     for (const times& line : s.to_predict()) imbalances.push_back(std::ranges::max(line));
     return mean(imbalances);
 }
 
 double share(time_ns part, time_ns whole) { return whole == time_ns{} ? 0 : normalised(part, whole); }
-double last_share(const row& r) { return static_cast<double>(r.last_right) / static_cast<double>(r.attempts.size()); }
-std::string percent(double part) { return fmt::format("{:.1f} %", 100 * part); }
-
-using table = std::vector<std::vector<std::string>>;
-
+double last_share(const predicted_row& r) {
+    return static_cast<double>(r.last_right) / static_cast<double>(r.attempts.size());
+}
 std::string aligned(const table& lines) {
     std::vector<bool> right(lines.front().size(), true);
     right.front() = false;
     return align(lines, right);
 }
 
-std::string compare(const setting& s, const std::vector<row>& rows) {
+std::string compare(const predict_setting& s, const std::vector<predicted_row>& rows) {
     const time_ns imbalance = mean_imbalance(s);
     table lines{{"PREDICTOR", "MEAN ERROR", "MEDIAN", "95 %", "MAX", "OF IMBALANCE", "LAST RANK RIGHT"}};
-    for (const row& r : rows)
+    for (const predicted_row& r : rows)
         lines.push_back({r.predictor, format_time(r.all.mean), format_time(r.all.median),
                          format_time(r.all.most_of_them), format_time(r.all.max), percent(share(r.all.mean, imbalance)),
                          percent(last_share(r))});
@@ -150,18 +148,18 @@ std::string compare(const setting& s, const std::vector<row>& rows) {
 
 /// A row for each rank or invocation, a column with the mean error of each predictor.
 template <class Describe, class Errors>
-std::string detail(std::vector<std::string> heading, const std::vector<row>& rows, std::size_t count, Describe describe,
-                   Errors errors) {
-    for (const row& r : rows) heading.push_back(r.predictor);
+std::string detail(std::vector<std::string> heading, const std::vector<predicted_row>& rows, std::size_t count,
+                   Describe describe, Errors errors) {
+    for (const predicted_row& r : rows) heading.push_back(r.predictor);
     table lines{std::move(heading)};
     for (std::size_t i = 0; i < count; ++i) {
         lines.push_back(describe(i));
-        for (const row& r : rows) lines.back().push_back(format_time(mean(errors(r, i))));
+        for (const predicted_row& r : rows) lines.back().push_back(format_time(mean(errors(r, i))));
     }
     return "\n" + aligned(lines);
 }
 
-std::string as_text(const options& o, const setting& s, const std::vector<row>& rows) {
+std::string as_text(const predict_options& o, const predict_setting& s, const std::vector<predicted_row>& rows) {
     std::string out = fmt::format("{}: {} ranks, {} invocations, {} predicted; mean imbalance {}\n\n", o.trace,
                                   s.ranks(), s.trace.size(), s.predicted(), format_time(mean_imbalance(s)));
     out += compare(s, rows);
@@ -180,7 +178,7 @@ std::string as_text(const options& o, const setting& s, const std::vector<row>& 
                                last_of(line) ? fmt::format("{}", *last_of(line)) : "-"};
         };
         out += detail({"INVOCATION", "IMBALANCE", "LAST RANK"}, rows, s.predicted(), describe,
-                      [](const row& r, std::size_t i) { return r.attempts[i].errors; });
+                      [](const predicted_row& r, std::size_t i) { return r.attempts[i].errors; });
     }
     return out;
 }
@@ -196,29 +194,29 @@ nlohmann::ordered_json or_null(const std::optional<std::size_t>& number) {
     return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
 }
 
-std::string as_json(const options& o, const setting& s, const std::vector<row>& rows) {
-    using json = nlohmann::ordered_json;
+std::string as_json(const predict_options& o, const predict_setting& s, const std::vector<predicted_row>& rows) {
+    using nlohmann::ordered_json;
     const time_ns imbalance = mean_imbalance(s);
-    json out{{"trace", o.trace},
-             {"ranks", s.ranks()},
-             {"invocations", s.trace.size()},
-             {"lag", s.lag},
-             {"predicted", s.predicted()},
-             {"mean_imbalance_ns", imbalance.count()},
-             {"predictors", json::array()}};
-    for (const row& r : rows) {
-        json one{{"predictor", r.predictor},
-                 {"error", to_json(r.all)},
-                 {"share_of_imbalance", share(r.all.mean, imbalance)},
-                 {"last_rank_right", last_share(r)},
-                 {"per_rank", json::array()},
-                 {"per_invocation", json::array()}};
+    ordered_json out{{"trace", o.trace},
+                     {"ranks", s.ranks()},
+                     {"invocations", s.trace.size()},
+                     {"lag", s.lag},
+                     {"predicted", s.predicted()},
+                     {"mean_imbalance_ns", imbalance.count()},
+                     {"predictors", ordered_json::array()}};
+    for (const predicted_row& r : rows) {
+        ordered_json one{{"predictor", r.predictor},
+                         {"error", to_json(r.all)},
+                         {"share_of_imbalance", share(r.all.mean, imbalance)},
+                         {"last_rank_right", last_share(r)},
+                         {"per_rank", ordered_json::array()},
+                         {"per_invocation", ordered_json::array()}};
         for (std::size_t rank = 0; rank < s.ranks(); ++rank)
             one["per_rank"].push_back({{"rank", rank}, {"error", to_json(summarise(errors_of_rank(r, rank)))}});
         for (std::size_t i = 0; i < r.attempts.size(); ++i) {
             const attempt& a = r.attempts[i];
             const times& actual = s.to_predict()[i];
-            auto errors = json::array();
+            auto errors = ordered_json::array();
             for (const time_ns t : a.errors) errors.push_back(t.count());
             one["per_invocation"].push_back(
                 {{"invocation", s.lag + i},
@@ -226,7 +224,7 @@ std::string as_json(const options& o, const setting& s, const std::vector<row>& 
                  {"last_rank", or_null(last_of(actual))},
                  {"predicted_last_rank", or_null(a.last)},
                  {"last_rank_right", a.last_is_right},
-                 {"uncertainty_ns", a.uncertainty == unsure ? json() : json(a.uncertainty.count())},
+                 {"uncertainty_ns", a.uncertainty == unsure ? ordered_json() : ordered_json(a.uncertainty.count())},
                  {"error_ns", std::move(errors)}});
         }
         out["predictors"].push_back(std::move(one));
@@ -234,11 +232,11 @@ std::string as_json(const options& o, const setting& s, const std::vector<row>& 
     return out.dump(2) + '\n';
 }
 
-void predict(const options& o) {
-    const setting s = read(o);
+void predict(const predict_options& o) {
+    const predict_setting s = read(o);
     std::vector<std::string> chosen = o.predictors;
     if (chosen.empty()) chosen.assign(predictors_to_try().begin(), predictors_to_try().end());
-    std::vector<row> rows;
+    std::vector<predicted_row> rows;
     rows.reserve(chosen.size());
     for (const std::string& text : chosen) {
         if (std::ranges::count(chosen, text) > 1)
@@ -251,7 +249,7 @@ void predict(const options& o) {
 }  // namespace
 
 void add_predict(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<predict_options>();
     CLI::App* app = command.add_subcommand("predict", "show how well the arrivals of a trace can be predicted");
     app->add_option("TRACE", o->trace, "a file with a line per invocation and in each line a time per rank")
         ->required();

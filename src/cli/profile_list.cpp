@@ -11,7 +11,7 @@
 namespace rubato::cli {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 struct listed {
     std::string name{};
@@ -57,13 +57,12 @@ std::string as_text(const std::vector<listed>& all) {
                          p.of.library.substr(0, p.of.library.find(',')), fmt::format("{}", p.known.size()),
                          fmt::format("{}", p.runs), local_time(p.written)});
     }
-    const std::string table =
-        lines.size() > 1 ? align(lines, {false, false, true, true, false, true, true, false}) : "";
-    return table + (table.empty() || wrong.empty() ? "" : "\n") + wrong;
+    const std::string text = lines.size() > 1 ? align(lines, {false, false, true, true, false, true, true, false}) : "";
+    return text + (text.empty() || wrong.empty() ? "" : "\n") + wrong;
 }
 
 std::string as_json(const std::vector<listed>& all) {
-    json out = json::array();
+    ordered_json out = ordered_json::array();
     for (const listed& one : all) {
         if (!one.wrong.empty()) {
             out.push_back({{"name", one.name}, {"file", one.file}, {"error", one.wrong}});
@@ -80,7 +79,7 @@ std::string as_json(const std::vector<listed>& all) {
                        {"runs", p.runs},
                        {"written", utc_time(p.written)}});
     }
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+    return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace

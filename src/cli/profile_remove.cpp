@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct options {
+struct profile_remove_options {
     std::vector<std::string> names{};
     bool all = false;
     bool json = false;
 };
 
-void remove(const options& o) {
+void remove(const profile_remove_options& o) {
     if (o.names.empty() != o.all)
         throw error(o.all ? "--all with names" : "nothing to remove", "it removes profiles by name, or all of them",
                     "give names that 'rubato profile list' lists, or --all");
@@ -41,7 +41,7 @@ void remove(const options& o) {
 }  // namespace
 
 void add_profile_remove(CLI::App& group) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<profile_remove_options>();
     CLI::App* app = group.add_subcommand("remove", "remove profiles from the user's cache");
     app->add_option("NAMES", o->names, "names that 'rubato profile list' lists");
     app->add_flag("--all", o->all, "remove all of them");

@@ -13,10 +13,10 @@
 namespace rubato::cli {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-struct options {
+struct profile_show_options {
     std::string which{};
     bool json = false;
 };
@@ -68,35 +68,35 @@ std::string as_text(const profiles::profile& p, const std::string& file) {
 }
 
 std::string as_json(const profiles::profile& p, const std::string& file) {
-    const auto or_null = [](const std::string& text) { return text.empty() ? json() : json(text); };
-    json out{{"file", file},
-             {"program", p.of.program},
-             {"ranks", p.of.ranks},
-             {"hosts", p.of.hosts},
-             {"library", p.of.library},
-             {"runs", p.runs},
-             {"written", utc_time(p.written)},
-             {"model_within", or_null(p.models.within)},
-             {"model_between", or_null(p.models.between)},
-             {"operations", json::array()}};
+    const auto or_null = [](const std::string& text) { return text.empty() ? ordered_json() : ordered_json(text); };
+    ordered_json out{{"file", file},
+                     {"program", p.of.program},
+                     {"ranks", p.of.ranks},
+                     {"hosts", p.of.hosts},
+                     {"library", p.of.library},
+                     {"runs", p.runs},
+                     {"written", utc_time(p.written)},
+                     {"model_within", or_null(p.models.within)},
+                     {"model_between", or_null(p.models.between)},
+                     {"operations", ordered_json::array()}};
     for (const auto& [at, m] : p.known) {
-        json one = json(nlohmann::json(m.what));
-        if (!traits(at.what.what).rooted) one["root"] = json();
+        ordered_json one = ordered_json(nlohmann::json(m.what));
+        if (!traits(at.what.what).rooted) one["root"] = ordered_json();
         one["members"] = fmt::format("{:016x}", at.where.members);
         one["ranks"] = at.where.size;
         one["met"] = utc_time(m.met);
         const std::optional<late_rank> late = latest(m.what);
-        one["late_rank"] = late ? json(late->who.value) : json();
-        one["late_by_ns"] = late ? json(late->by.count()) : json();
+        one["late_rank"] = late ? ordered_json(late->who.value) : ordered_json();
+        one["late_by_ns"] = late ? ordered_json(late->by.count()) : ordered_json();
         out["operations"].push_back(std::move(one));
     }
-    return out.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+    return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace
 
 void add_profile_show(CLI::App& group) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<profile_show_options>();
     CLI::App* app = group.add_subcommand("show", "show what a profile holds");
     app->add_option("PROFILE", o->which, "a file, or a name that 'rubato profile list' lists (default: the latest)");
     app->add_flag("--json", o->json, "print it as JSON, with times in nanoseconds");

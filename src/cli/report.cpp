@@ -19,7 +19,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct report_options {
     std::vector<std::string> files{};
     std::string page{};
     std::string csv{};
@@ -65,7 +65,7 @@ std::string text_of(Write write) {
 }
 
 /// The report of an observed program, which differs from that of a measurement.
-void make_observed(const options& o) {
+void make_observed(const report_options& o) {
     if (o.files.size() > 1)
         throw error(fmt::format("there are {} files", o.files.size()),
                     "one of them is of an observed program, which is reported alone", "give that file alone");
@@ -87,7 +87,7 @@ void make_observed(const options& o) {
         write_out(observed_text(seen, o.all));
 }
 
-void make(const options& o) {
+void make(const report_options& o) {
     if (std::ranges::any_of(o.files, [](const std::string& f) { return observe::is_observation(f); }))
         return make_observed(o);
     std::optional<model> network;
@@ -122,7 +122,7 @@ void make(const options& o) {
 }  // namespace
 
 void add_report(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<report_options>();
     CLI::App* app = command.add_subcommand(
         "report", "show what was measured, or how a program was observed, as tables and as a page");
     app->add_option("FILES", o->files,

@@ -133,8 +133,6 @@ std::vector<std::string> contestant_row(const measured_case& c, const entry& e) 
             remarks};
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 std::string overlap_text(const measured_case& c) {
     if (c.overlaps.empty()) return {};
     const auto share = [](const std::optional<double>& s) { return s ? percent(*s) : "-"; };

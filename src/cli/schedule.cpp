@@ -19,7 +19,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct schedule_options {
     std::string id{};
     problem_options problem{};
     std::int32_t only = -1;
@@ -31,11 +31,11 @@ struct options {
 
 constexpr step_cost to_list{1'000, 300};  // as text
 constexpr step_cost to_draw{3'000, 250};
-constexpr step_cost to_json{10'000, 1'050};
+constexpr step_cost to_write{10'000, 1'050};
 constexpr step_cost to_show_rounds{300, 40};
 
 /// Throws if showing it would take minutes or gigabytes.
-void check_size(const options& o, const algorithm& a, const problem& p) {
+void check_size(const schedule_options& o, const algorithm& a, const problem& p) {
     const step_counts n = expected_steps(a, p);
     const std::string what = fmt::format("{} with {} ranks", a.id, p.ranks);
     if (o.only >= 0) {
@@ -46,7 +46,7 @@ void check_size(const options& o, const algorithm& a, const problem& p) {
     const bool rounds = rounds_of(a) != nullptr;
     refuse_large(what,
                  rounds ? effort({n.most, n.all, n.planning}, to_show_rounds)  // which makes no schedules
-                        : effort(n, o.format == "json" ? to_json : to_draw),
+                        : effort(n, o.format == "json" ? to_write : to_draw),
                  "give fewer ranks or segments, --rank N for the steps of one rank, or --force");
 }
 
@@ -59,7 +59,7 @@ void check_options(const CLI::App& app, const algorithm& a) {
                     "leave it out; 'rubato sim' shows what arrivals do to it");
 }
 
-std::string show_rounds(const options& o, const algorithm& a, round_maker make, const problem& p) {
+std::string show_rounds(const schedule_options& o, const algorithm& a, round_maker make, const problem& p) {
     check(a, p);
     const clairvoyant::instance in = clairvoyant::instance_of(p);
     const clairvoyant::rounds r = make(in);
@@ -71,7 +71,7 @@ std::string show_rounds(const options& o, const algorithm& a, round_maker make, 
     return o.format == "svg" ? clairvoyant::draw(a.id, in, r) : rounds_to_text(a, p, r);
 }
 
-std::string show(const CLI::App& app, options o) {
+std::string show(const CLI::App& app, schedule_options o) {
     const algorithm& a = find_algorithm(o.id);
     check_options(app, a);
     o.format = chosen_format(app, o.format, o.json);
@@ -95,7 +95,7 @@ std::string show(const CLI::App& app, options o) {
 }  // namespace
 
 void add_schedule(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<schedule_options>();
     CLI::App* app =
         command.add_subcommand("schedule", "show what an algorithm does: which rank sends what to whom, and when");
     app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();

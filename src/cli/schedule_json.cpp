@@ -12,7 +12,7 @@
 namespace rubato::cli {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> buffers{"input", "output", "scratch"};
 
@@ -22,7 +22,7 @@ std::string_view name(const std::array<std::string_view, N>& names, Enum e) {
 }
 
 template <class Enum, std::size_t N>
-Enum named(const std::array<std::string_view, N>& names, const json& value) {
+Enum named(const std::array<std::string_view, N>& names, const ordered_json& value) {
     const auto text = value.get<std::string>();
     const auto found = std::ranges::find(names, text);
     if (found == names.end())
@@ -32,9 +32,9 @@ Enum named(const std::array<std::string_view, N>& names, const json& value) {
 }
 
 /// Only what this kind of step has.
-json step_to_json(const schedule& s, std::size_t i) {
+ordered_json step_to_json(const schedule& s, std::size_t i) {
     const step& t = s.steps[i];
-    json j{{"kind", name(step_names, t.kind)}};
+    ordered_json j{{"kind", name(step_names, t.kind)}};
     if (t.is_message()) j.update({{"peer", t.peer}, {"message", t.message}});
     if (t.kind != step_kind::recv) j.update({{"from", name(buffers, t.from)}, {"source", t.source}});
     if (t.kind != step_kind::send) j.update({{"to", name(buffers, t.to)}, {"target", t.target}});
@@ -42,7 +42,7 @@ json step_to_json(const schedule& s, std::size_t i) {
     return j;
 }
 
-step step_from_json(const json& j) {
+step step_from_json(const ordered_json& j) {
     step t;
     t.kind = named<step_kind>(step_names, j.at("kind"));
     if (t.is_message()) {
@@ -63,7 +63,7 @@ step step_from_json(const json& j) {
 }
 
 /// The schedules follow from the rounds.
-named_schedules complete_from_rounds(named_schedules n, const json& j) {
+named_schedules complete_from_rounds(named_schedules n, const ordered_json& j) {
     n.p.what = find_algorithm(n.id).what;
     check(n.p);
     std::vector<rank> all;
@@ -74,24 +74,24 @@ named_schedules complete_from_rounds(named_schedules n, const json& j) {
 
 }  // namespace
 
-json schedules_to_json(std::string_view id, const problem& p, std::span<const schedule> all) {
+ordered_json schedules_to_json(std::string_view id, const problem& p, std::span<const schedule> all) {
     const timetable times = make_timetable(p, all);
-    json j{{"id", id},
-           {"collective", traits(p.what).name},
-           {"ranks", p.ranks},
-           {"root", p.root.value},
-           {"segments", p.segments},
-           {"radix", p.radix},
-           {"commutative", p.commutative},
-           {"idempotent", p.idempotent},
-           {"parts", all.front().parts},
-           {"scratch", json::array()},
-           {"steps", json::array()},
-           {"rounds", times.rounds},
-           {"messages", json::array()}};
+    ordered_json j{{"id", id},
+                   {"collective", traits(p.what).name},
+                   {"ranks", p.ranks},
+                   {"root", p.root.value},
+                   {"segments", p.segments},
+                   {"radix", p.radix},
+                   {"commutative", p.commutative},
+                   {"idempotent", p.idempotent},
+                   {"parts", all.front().parts},
+                   {"scratch", ordered_json::array()},
+                   {"steps", ordered_json::array()},
+                   {"rounds", times.rounds},
+                   {"messages", ordered_json::array()}};
     for (const schedule& s : all) {
         j["scratch"].push_back(s.scratch);
-        json steps = json::array();
+        ordered_json steps = ordered_json::array();
         for (std::size_t i = 0; i < s.steps.size(); ++i) steps.push_back(step_to_json(s, i));
         j["steps"].push_back(std::move(steps));
     }
@@ -107,7 +107,7 @@ json schedules_to_json(std::string_view id, const problem& p, std::span<const sc
 
 named_schedules schedules_from_json(std::string_view text) {
     try {
-        const json j = json::parse(text);
+        const ordered_json j = ordered_json::parse(text);
         named_schedules n;
         j.at("id").get_to(n.id);
         j.at("ranks").get_to(n.p.ranks);
@@ -119,13 +119,13 @@ named_schedules schedules_from_json(std::string_view text) {
         j.at("commutative").get_to(n.p.commutative);
         j.at("idempotent").get_to(n.p.idempotent);
         check(n.p);
-        for (const json& steps : j.at("steps")) {
+        for (const ordered_json& steps : j.at("steps")) {
             schedule s;
             j.at("parts").get_to(s.parts);
             j.at("scratch").at(n.all.size()).get_to(s.scratch);
-            for (const json& t : steps) {
+            for (const ordered_json& t : steps) {
                 s.steps.push_back(step_from_json(t));
-                for (const json& d : t.at("after")) s.dependencies.push_back(d.get<std::uint32_t>());
+                for (const ordered_json& d : t.at("after")) s.dependencies.push_back(d.get<std::uint32_t>());
                 s.first_dependency.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
             }
             n.all.push_back(std::move(s));

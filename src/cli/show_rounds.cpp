@@ -12,7 +12,7 @@ namespace {
 
 using clairvoyant::rounds;
 using clairvoyant::transfer;
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 /// Calls idle(first, count) and busy(number, transfers) in the order of rounds.
 template <class Idle, class Busy>
@@ -30,7 +30,7 @@ void for_each_round(const rounds& r, Idle idle, Busy busy) {
 constexpr std::int64_t most_rounds = std::int64_t{1} << 61;
 
 /// A whole number of a file, within these limits.
-std::int64_t integer(const json& value, std::string_view what, std::int64_t low, std::int64_t high) {
+std::int64_t integer(const ordered_json& value, std::string_view what, std::int64_t low, std::int64_t high) {
     if (!value.is_number_integer() || value.get<double>() > static_cast<double>(high) || value < low || value > high)
         throw error(fmt::format("{} {} in a file of rounds", what, value.dump()),
                     low == high ? fmt::format("there are {} rounds", low)
@@ -83,7 +83,7 @@ std::string rounds_to_json(const algorithm& a, const problem& p, const rounds& r
     return out + "]}\n";
 }
 
-rounds rounds_from_json(const problem& p, const json& j) {
+rounds rounds_from_json(const problem& p, const ordered_json& j) {
     rounds r;
     const auto ranks = static_cast<std::size_t>(p.ranks);
     std::vector<bool> held(ranks * p.segments, true);
@@ -94,7 +94,7 @@ rounds rounds_from_json(const problem& p, const json& j) {
     const auto once = [&r](std::vector<std::int64_t>& last, std::int32_t who) {
         return std::exchange(last[static_cast<std::size_t>(who)], r.length) != r.length;
     };
-    for (const json& round : j.at("rounds")) {
+    for (const ordered_json& round : j.at("rounds")) {
         if (round.is_object()) {
             r.length += integer(round.at("skip"), "skip", 1, most_rounds - r.length);
             continue;
@@ -103,7 +103,7 @@ rounds rounds_from_json(const problem& p, const json& j) {
             throw error(fmt::format("{}<-{}:{} in round {}", t.to, t.from, t.segment, r.length), why, "correct it");
         };
         const std::size_t begin = r.transfers.size();
-        for (const json& item : round) {
+        for (const ordered_json& item : round) {
             const auto who = [&](const char* name) {
                 return static_cast<std::int32_t>(integer(item.at(name), name, 0, p.ranks - 1));
             };

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint32_t most_segments = 1024;
 constexpr double most_drawn = 1e5;  // steps; a picture of more is too large for its viewers
 
-struct options {
+struct sim_options {
     std::string what{};
     problem_options problem{};
     std::string bytes{};
@@ -36,7 +36,7 @@ struct options {
 };
 
 /// What all algorithms have in common.
-struct setting {
+struct sim_setting {
     model network{};
     std::optional<model> inside{};  ///< of messages within a host
     problem common{};               ///< with arrivals
@@ -52,7 +52,7 @@ struct details {
     std::int64_t memory = 0;
 };
 
-struct row {
+struct simulated_row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
     problem p{};     ///< with this algorithm's own parameters
@@ -63,7 +63,7 @@ struct row {
     std::optional<details> all{};  ///< nothing: extrapolated from fewer ranks
 };
 
-simulation run(const setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
+simulation run(const sim_setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
                bool record_steps = false) {
     const layout sizes = layout::uniform(s.chunk);
     return simulate(s.network, all, std::span(&sizes, 1), p.arrivals,
@@ -71,12 +71,12 @@ simulation run(const setting& s, const algorithm& a, const std::vector<schedule>
 }
 
 /// The run time by a simulation of all ranks.
-time_ns simulated_time(const setting& s, const algorithm& a, const problem& p) {
+time_ns simulated_time(const sim_setting& s, const algorithm& a, const problem& p) {
     return run_time(p.arrivals, run(s, a, build_all(a, p), p).exits);
 }
 
 /// An estimate from fewer ranks. Nothing if even these are too many.
-std::optional<candidate> estimate(const setting& s, const algorithm& a, const problem& p) {
+std::optional<candidate> estimate(const sim_setting& s, const algorithm& a, const problem& p) {
     if (a.dynamic != nullptr) return std::nullopt;
     candidate c;
     c.use = &a;
@@ -93,7 +93,7 @@ problem all_together(problem p) {
 }
 
 /// The power of two that is fastest when all arrive together. Stops where more segments have become much slower.
-std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
+std::uint32_t best_segments(const sim_setting& s, const algorithm& a, problem p) {
     p = all_together(std::move(p));
     std::uint32_t best = 1;
     time_ns fastest = time_ns::max();
@@ -117,7 +117,7 @@ std::uint32_t best_segments(const setting& s, const algorithm& a, problem p) {
 }
 
 /// Algorithms that plan in rounds get the segments and the time of a round that the paper's formula gives.
-problem problem_of(const setting& s, const algorithm& a) {
+problem problem_of(const sim_setting& s, const algorithm& a) {
     problem p = s.common;
     if (!a.segmented) p.segments = 1;
     if (!a.uses_round_time()) return p;
@@ -128,7 +128,7 @@ problem problem_of(const setting& s, const algorithm& a) {
 
 /// An algorithm that cannot solve the problem is left out; the others can still be compared.
 template <class Work>
-void try_to(row& r, Work work) {
+void try_to(simulated_row& r, Work work) {
     if (r.skipped) return;
     try {
         work();
@@ -137,8 +137,8 @@ void try_to(row& r, Work work) {
     }
 }
 
-row prepare(const setting& s, const algorithm& a) {
-    row r;
+simulated_row prepare(const sim_setting& s, const algorithm& a) {
+    simulated_row r;
     r.a = &a;
     r.p = problem_of(s, a);
     r.skipped = unmet_need(a, r.p);
@@ -150,7 +150,7 @@ row prepare(const setting& s, const algorithm& a) {
 }
 
 /// With all ranks.
-void simulate_row(const setting& s, row& r) {
+void simulate_row(const sim_setting& s, simulated_row& r) {
     const algorithm& a = *r.a;
     const time_ns imbalance = absolute_imbalance(r.p.arrivals);
     // Before the schedules for these arrivals are made, so that not both are kept.
@@ -168,7 +168,7 @@ void simulate_row(const setting& s, row& r) {
 }
 
 /// With fewer ranks.
-void extrapolate_row(const setting& s, row& r) {
+void extrapolate_row(const sim_setting& s, simulated_row& r) {
     const std::optional<candidate> c = estimate(s, *r.a, r.p);
     const std::optional<candidate> balanced = estimate(s, *r.a, all_together(r.p));
     if (!c || !balanced) {
@@ -187,13 +187,13 @@ std::string format_energy(double joules) {
 }
 
 /// Why some rows are not simulated with all ranks, the slowest first; nothing if all are.
-std::string remark(const std::vector<row>& rows) {
+std::string remark(const std::vector<simulated_row>& rows) {
     constexpr std::size_t most = 5;
-    std::vector<const row*> some;
-    for (const row& r : rows)
+    std::vector<const simulated_row*> some;
+    for (const simulated_row& r : rows)
         if (!r.skipped && !r.all) some.push_back(&r);
     if (some.empty()) return "";
-    std::ranges::stable_sort(some, std::ranges::greater{}, [](const row* r) { return r->takes.ns; });
+    std::ranges::stable_sort(some, std::ranges::greater{}, [](const simulated_row* r) { return r->takes.ns; });
     std::vector<std::vector<std::string>> lines;
     for (std::size_t i = 0; i < std::min(most, some.size()); ++i)
         lines.push_back({"", std::string(some[i]->a->id), to_string(some[i]->takes)});
@@ -202,15 +202,15 @@ std::string remark(const std::vector<row>& rows) {
                        align(lines, {false, false, false}), more);
 }
 
-std::string_view how_text(const row& r) { return r.all ? "simulated" : "from fewer ranks"; }
+std::string_view how_text(const simulated_row& r) { return r.all ? "simulated" : "from fewer ranks"; }
 
-std::string as_text(const std::vector<row>& rows, const std::string& heading) {
+std::string as_text(const std::vector<simulated_row>& rows, const std::string& heading) {
     std::vector<std::vector<std::string>> lines{{"ALGORITHM", "RUN TIME", "TAIL", "ABSORPTION", "ROUNDS", "MESSAGES",
                                                  "BYTES SENT", "ENERGY", "MEMORY", "SEGMENTS"}};
     const std::string note = remark(rows);
     if (!note.empty()) lines.front().emplace_back("HOW");
     std::string below;
-    for (const row& r : rows) {
+    for (const simulated_row& r : rows) {
         if (r.skipped) {
             below += fmt::format("{} skipped: {}\n", r.a->id, *r.skipped);
             continue;
@@ -231,23 +231,23 @@ std::string as_text(const std::vector<row>& rows, const std::string& heading) {
     return heading + "\n\n" + align(lines, right) + below + note;
 }
 
-std::string as_json(const std::vector<row>& rows) {
-    using json = nlohmann::ordered_json;
-    auto out = json::array();
-    for (const row& r : rows) {
+std::string as_json(const std::vector<simulated_row>& rows) {
+    using nlohmann::ordered_json;
+    auto out = ordered_json::array();
+    for (const simulated_row& r : rows) {
         if (r.skipped) {
             out.push_back({{"id", r.a->id}, {"skipped", *r.skipped}});
             continue;
         }
-        json one{{"id", r.a->id},
-                 {"how", how_text(r)},
-                 {"run_time_ns", r.run.count()},
-                 {"tail_ns", r.tail.count()},
-                 {"absorption_ns", r.absorption.count()},
-                 {"segments", r.p.segments}};
+        ordered_json one{{"id", r.a->id},
+                         {"how", how_text(r)},
+                         {"run_time_ns", r.run.count()},
+                         {"tail_ns", r.tail.count()},
+                         {"absorption_ns", r.absorption.count()},
+                         {"segments", r.p.segments}};
         if (r.a->uses_round_time()) one["round_time_ns"] = r.p.round_time.count();
         if (r.all) {
-            auto exits = json::array();
+            auto exits = ordered_json::array();
             for (const time_ns t : r.all->exits) exits.push_back(t.count());
             one.update({{"exit_ns", std::move(exits)},
                         {"rounds", r.all->counted.rounds},
@@ -262,23 +262,23 @@ std::string as_json(const std::vector<row>& rows) {
 }
 
 /// One algorithm in time and space, or several side by side.
-std::string as_svg(const setting& s, const std::vector<row>& rows, const std::string& heading) {
+std::string as_svg(const sim_setting& s, const std::vector<simulated_row>& rows, const std::string& heading) {
     std::vector<bar> bars;
-    for (const row& r : rows)
+    for (const simulated_row& r : rows)
         if (!r.skipped) bars.push_back({std::string(r.a->id), r.run, r.tail});
     if (bars.size() != 1)
         return draw_bars(fmt::format("{}: run time", traits(s.common.what).name),
                          fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
-    const row& only = *std::ranges::find_if(rows, [](const row& r) { return !r.skipped; });
+    const simulated_row& only = *std::ranges::find_if(rows, [](const simulated_row& r) { return !r.skipped; });
     const std::vector<schedule> all = build_all(*only.a, only.p);
     const simulation sim = run(s, *only.a, all, only.p, true);
     return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
 /// Throws if the table would be empty, or the picture too large to view.
-void check_rows(const options& o, const std::vector<row>& rows) {
-    std::vector<const row*> done;
-    for (const row& r : rows)
+void check_rows(const sim_options& o, const std::vector<simulated_row>& rows) {
+    std::vector<const simulated_row*> done;
+    for (const simulated_row& r : rows)
         if (!r.skipped) done.push_back(&r);
     if (done.empty() && rows.size() == 1) {
         check(*rows.front().a, rows.front().p);  // throws if an unmet need is the reason
@@ -294,18 +294,18 @@ void check_rows(const options& o, const std::vector<row>& rows) {
                     "give fewer ranks or segments, or leave --svg out");
 }
 
-std::string describe(const options& o) {
+std::string describe(const sim_options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
     return fmt::format("{}{}arrivals {}, model {}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
                        abbreviated(o.problem.arrivals), o.model_text, inside);
 }
 
-void simulate_all(const CLI::App& app, const options& o) {
+void simulate_all(const CLI::App& app, const sim_options& o) {
     const std::vector<const algorithm*> chosen = parse_algorithms(o.what);
     refuse_unused(app, chosen);
     const files::output_file picture(o.svg);
-    setting s;
+    sim_setting s;
     s.common = o.problem.make(chosen.front()->what);
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
@@ -313,13 +313,13 @@ void simulate_all(const CLI::App& app, const options& o) {
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
 
-    std::vector<row> rows(chosen.size());
+    std::vector<simulated_row> rows(chosen.size());
     for_each_in_parallel(chosen.size(), "looked at", [&](std::size_t i) { rows[i] = prepare(s, *chosen[i]); });
     check_rows(o, rows);
     // The longest first, so that none is left at the end.
-    std::ranges::stable_sort(rows, std::ranges::greater{}, [](const row& r) { return r.takes.ns; });
+    std::ranges::stable_sort(rows, std::ranges::greater{}, [](const simulated_row& r) { return r.takes.ns; });
     std::vector<effort> takes;
-    for (const row& r : rows) takes.push_back(r.takes);
+    for (const simulated_row& r : rows) takes.push_back(r.takes);
     const std::vector<bool> exact = o.force ? std::vector<bool>(rows.size(), true) : affordable(takes);
     std::vector<double> weights;
     for (std::size_t i = 0; i < rows.size(); ++i) weights.push_back(1e8 + (exact[i] ? rows[i].takes.ns : 0));
@@ -327,7 +327,8 @@ void simulate_all(const CLI::App& app, const options& o) {
         try_to(rows[i], [&] { exact[i] ? simulate_row(s, rows[i]) : extrapolate_row(s, rows[i]); });
     });
     check_rows(o, rows);
-    std::ranges::stable_sort(rows, {}, [](const row& r) { return std::tuple(r.skipped.has_value(), r.run, r.a->id); });
+    std::ranges::stable_sort(rows, {},
+                             [](const simulated_row& r) { return std::tuple(r.skipped.has_value(), r.run, r.a->id); });
 
     const std::string heading = describe(o);
     if (!o.svg.empty()) picture.write(as_svg(s, rows, heading));
@@ -339,7 +340,7 @@ void simulate_all(const CLI::App& app, const options& o) {
 }  // namespace
 
 void add_sim(CLI::App& command, int&) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<sim_options>();
     CLI::App* app = command.add_subcommand("sim", "simulate algorithms under a cost model and arrivals");
     app->add_option("ALGORITHMS", o->what, "a collective, or some of its algorithms: reduce, reduce/binomial,ring")
         ->required();

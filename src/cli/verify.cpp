@@ -28,7 +28,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct verify_options {
     std::vector<std::string> ids{};
     std::vector<std::int32_t> ranks{};
     std::int32_t root_limit = 12;
@@ -40,7 +40,7 @@ struct options {
 
 /// To make it and to follow what each block holds.
 constexpr step_cost to_verify{1'500, 100};
-constexpr double longest_ns = 15 * 60e9;
+constexpr double longest_verification_ns = 15 * 60e9;
 
 /// "1-33,64"
 std::vector<std::int32_t> parse_ranges(std::string_view text) {
@@ -104,7 +104,7 @@ struct finding {
     std::string command{};
 };
 
-struct outcome {
+struct verify_outcome {
     std::int64_t schedules = 0;
     std::int64_t wrong = 0;
     std::vector<finding> findings{};
@@ -116,7 +116,7 @@ struct outcome {
         for (std::size_t i = 0; i < std::min(found.size(), most); ++i)
             findings.push_back({std::string(id), found[i], command});
     }
-    void add(outcome&& other) {
+    void add(verify_outcome&& other) {
         schedules += other.schedules;
         wrong += other.wrong;
         std::ranges::move(other.findings, std::back_inserter(findings));
@@ -144,7 +144,7 @@ std::string command_for(const algorithm& a, const problem& p, const circumstance
 
 /// Calls attempt(problem, circumstances) for everything that is tried with one algorithm and one number of ranks.
 template <class Attempt>
-void for_each_problem(const algorithm& a, std::int32_t ranks, const options& o, Attempt attempt) {
+void for_each_problem(const algorithm& a, std::int32_t ranks, const verify_options& o, Attempt attempt) {
     const std::vector<std::int32_t> segment_counts = a.segmented ? o.segments : std::vector<std::int32_t>{1};
     problem p;
     p.what = a.what;
@@ -181,8 +181,8 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, const options& o, 
     }
 }
 
-outcome try_all(const algorithm& a, std::int32_t ranks, const options& o) {
-    outcome result;
+verify_outcome try_all(const algorithm& a, std::int32_t ranks, const verify_options& o) {
+    verify_outcome result;
     for_each_problem(a, ranks, o, [&](const problem& p, const circumstances& c) {
         std::vector<std::string> found;
         try {
@@ -210,7 +210,7 @@ void add(effort& sum, const effort& e) {
 }
 
 /// Problems that differ only in arrivals, hosts and operators have about the same number of steps.
-void look_at(item& i, const options& o) {
+void look_at(item& i, const verify_options& o) {
     std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, effort> known;
     for_each_problem(*i.a, i.ranks, o, [&](const problem& p, const circumstances&) {
         const auto [found, fresh] = known.try_emplace({p.segments, p.radix});
@@ -219,7 +219,7 @@ void look_at(item& i, const options& o) {
     });
 }
 
-std::vector<const algorithm*> chosen_by(const options& o) {
+std::vector<const algorithm*> chosen_by(const verify_options& o) {
     std::vector<const algorithm*> chosen;
     for (const std::string& id : o.ids) {
         chosen.push_back(&find_algorithm(id));
@@ -233,7 +233,7 @@ std::vector<const algorithm*> chosen_by(const options& o) {
 
 /// Estimates the effort of each item, in their order. Throws as soon as the sum is long or takes gigabytes, unless the
 /// user wants that. Each core verifies one item at a time.
-void look_at_all(std::vector<item>& items, const options& o) {
+void look_at_all(std::vector<item>& items, const verify_options& o) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::mutex mutex;
     effort all;
@@ -243,17 +243,17 @@ void look_at_all(std::vector<item>& items, const options& o) {
         look_at(items[i], o);
         const std::lock_guard lock(mutex);
         add(all, items[i].takes);
-        too_large = !o.force && (all.ns / cores > longest_ns || all.bytes * cores > most_memory);
+        too_large = !o.force && (all.ns / cores > longest_verification_ns || all.bytes * cores > most_memory);
     });
     if (!too_large) return;
     const item& worst = std::ranges::max(items, {}, [](const item& i) { return i.takes.ns; });
-    throw error(fmt::format("to verify this takes more than {:.0f} minutes or {:.0f} GiB", longest_ns / 60e9,
-                            most_memory / (1 << 30)),
+    throw error(fmt::format("to verify this takes more than {:.0f} minutes or {:.0f} GiB",
+                            longest_verification_ns / 60e9, most_memory / (1 << 30)),
                 fmt::format("{} with {} ranks alone takes {}", worst.a->id, worst.ranks, to_string(worst.takes)),
                 "give fewer algorithms, ranks or segments, or --force");
 }
 
-outcome verify_algorithms(const CLI::App& app, const options& o) {
+verify_outcome verify_algorithms(const CLI::App& app, const verify_options& o) {
     const std::vector<const algorithm*> chosen = chosen_by(o);
     refuse_unused(app, chosen);
     std::vector<item> items;
@@ -266,30 +266,30 @@ outcome verify_algorithms(const CLI::App& app, const options& o) {
     std::vector<double> weights;
     weights.reserve(items.size());
     for (const item& i : items) weights.push_back(i.takes.ns);
-    std::vector<outcome> outcomes(items.size());
+    std::vector<verify_outcome> outcomes(items.size());
     for_each_in_parallel(weights, "verified",
                          [&](std::size_t i) { outcomes[i] = try_all(*items[i].a, items[i].ranks, o); });
-    outcome all;
-    for (outcome& one : outcomes) all.add(std::move(one));
+    verify_outcome all;
+    for (verify_outcome& one : outcomes) all.add(std::move(one));
     if (all.schedules == 0)
         throw error("nothing was verified", "these algorithms cannot be used with these numbers of ranks",
                     "give other --ranks; 'rubato algorithms' lists what algorithms need");
     return all;
 }
 
-outcome verify_file(const std::string& file) {
+verify_outcome verify_file(const std::string& file) {
     errno = 0;
     std::ifstream in(file);
     std::ostringstream text;
     if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
     if (errno != 0) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "check its name");
     const named_schedules n = schedules_from_json(text.str());
-    outcome result;
+    verify_outcome result;
     result.add(n.p, verify(n.p, n.all), n.id, fmt::format("rubato verify --file {}", file));
     return result;
 }
 
-void print(const outcome& result, bool json) {
+void print(const verify_outcome& result, bool json) {
     if (!json) {
         std::string text;
         for (const finding& f : result.findings) text += fmt::format("{}: {}; see {}\n", f.id, f.text, f.command);
@@ -306,7 +306,7 @@ void print(const outcome& result, bool json) {
 }  // namespace
 
 void add_verify(CLI::App& command, int& status) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<verify_options>();
     o->ranks = parse_ranges("1-33");
     CLI::App* app =
         command.add_subcommand("verify", "prove that schedules are right, by running them on symbolic values");
@@ -340,7 +340,7 @@ void add_verify(CLI::App& command, int& status) {
             if (!o->file.empty() && app->count(other) > 0)
                 throw error(fmt::format("--file with {}", other), "the file says what there is to verify",
                             "leave one of them out");
-        const outcome result = o->file.empty() ? verify_algorithms(*app, *o) : verify_file(o->file);
+        const verify_outcome result = o->file.empty() ? verify_algorithms(*app, *o) : verify_file(o->file);
         print(result, o->json);
         if (result.wrong > 0) status = 1;
     });

@@ -20,7 +20,7 @@ namespace {
 
 using namespace bench;
 
-struct options {
+struct bench_options {
     std::vector<std::string> contests{};
     std::vector<std::string> bytes{"1MiB"};
     std::vector<std::string> arrivals{"balanced"};
@@ -57,7 +57,7 @@ T one_of(const std::string& text, std::string_view what, std::string_view first,
                 "use one of them");
 }
 
-timed_calls::settings calls_of(const options& o) {
+timed_calls::settings calls_of(const bench_options& o) {
     timed_calls::settings s;
     using enum timed_calls::start_by;
     using enum timed_calls::delay_by;
@@ -69,7 +69,7 @@ timed_calls::settings calls_of(const options& o) {
     return s;
 }
 
-campaign_settings campaign_of(const options& o) {
+campaign_settings campaign_of(const bench_options& o) {
     campaign_settings s;
     for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
     for (const std::string& b : split_lists(o.bytes)) s.bytes.push_back(parse_bytes(b));
@@ -91,7 +91,7 @@ campaign_settings campaign_of(const options& o) {
 }
 
 /// The given model, or one from the measured link.
-model model_of(const options& o, const link& l) {
+model model_of(const bench_options& o, const link& l) {
     if (!o.model_text.empty()) return parse_model(o.model_text);
     return {hockney{static_cast<double>(std::max<time_ns::rep>(1, l.latency.count())), l.ns_per_byte, 0}};
 }
@@ -162,7 +162,7 @@ std::vector<results::measured_case> done_in(const std::string& file, bool overla
     return done;
 }
 
-void print(const options& o, const results::run& measured) {
+void print(const bench_options& o, const results::run& measured) {
     if (measured.cases.empty())  // of a run that was resumed
         return write_out(o.json ? "{}\n" : fmt::format("all of it is in '{}' already\n", o.output));
     report::analysis a = report::group({measured});
@@ -174,7 +174,7 @@ void print(const options& o, const results::run& measured) {
 }
 
 /// `begun` becomes true when all ranks have checked everything: after that, one rank may fail alone.
-void measure(const options& o, int me, int ranks, bool& begun) {
+void measure(const bench_options& o, int me, int ranks, bool& begun) {
     timed_calls::settings how;
     campaign_settings s;
     std::vector<std::int32_t> tests;
@@ -227,7 +227,7 @@ void measure(const options& o, int me, int ranks, bool& begun) {
     if (recorder) print(o, recorder->recorded());
 }
 
-int run(const options& o) {
+int run(const bench_options& o) {
     int level = 0;
     mpi::check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), "MPI_Init_thread");
     mpi::check(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level), "MPI_T_init_thread");
@@ -254,7 +254,7 @@ int run(const options& o) {
 }  // namespace
 
 void add_bench(CLI::App& command, int& status) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<bench_options>();
     CLI::App& sub =
         *command.add_subcommand("bench", "measure collectives under arrival patterns, the MPI library's and rubato's");
     sub.add_option("CONTESTS", o->contests, "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all")

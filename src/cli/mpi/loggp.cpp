@@ -12,7 +12,7 @@
 namespace rubato::cli {
 namespace {
 
-struct options {
+struct loggp_options {
     std::string ranks = "0,1";
     std::string max_bytes = "1MiB";
     std::string seconds = "10s";
@@ -20,7 +20,7 @@ struct options {
     bool json = false;
 };
 
-mpi::measure_settings settings_of(const options& o, int ranks) {
+mpi::measure_settings settings_of(const loggp_options& o, int ranks) {
     if (ranks < 2)
         throw error("there is nothing to measure", "a network is between two ranks or more",
                     "start it with 'mpirun -n 2 rubato loggp'");
@@ -41,7 +41,7 @@ mpi::measure_settings settings_of(const options& o, int ranks) {
 }
 
 /// Checks the output before a measurement of minutes. Only rank 0 writes, so only rank 0 checks.
-void check_everywhere(const options& o, int me) {
+void check_everywhere(const loggp_options& o, int me) {
     std::string problem;
     try {
         if (me == 0) files::output_file{o.file};
@@ -72,7 +72,7 @@ std::string receive_text(int from) {
 }
 
 /// The client has the results, rank 0 prints and writes them, the other ranks wait until all is done.
-void measure(const options& o, const mpi::measure_settings& how, int me, int ranks) {
+void measure(const loggp_options& o, const mpi::measure_settings& how, int me, int ranks) {
     std::array<std::string, 2> texts;  // to be printed, to be written
     if (const std::optional<mpi::measured_network> measured = mpi::measure_network(MPI_COMM_WORLD, how)) {
         const loggp_report report(*measured, how);
@@ -91,7 +91,7 @@ void measure(const options& o, const mpi::measure_settings& how, int me, int ran
     write_out(texts[0]);
 }
 
-int run(const options& o) {
+int run(const loggp_options& o) {
     mpi::check(MPI_Init(nullptr, nullptr), "MPI_Init");
     int me = 0;
     int ranks = 1;
@@ -116,7 +116,7 @@ int run(const options& o) {
 }  // namespace
 
 void add_loggp(CLI::App& command, int& status) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<loggp_options>();
     CLI::App& sub = *command.add_subcommand("loggp", "measure the network between two ranks, as a cost model");
     sub.add_option("--ranks", o->ranks, "the two ranks; the clock is the first one's (default: 0,1)")->type_name("N,N");
     sub.add_option("--max-bytes", o->max_bytes, "the largest message (default: 1MiB)")->type_name("SIZE");

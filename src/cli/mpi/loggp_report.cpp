@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::string time_text(double ns) { return format_time(time_ns(std::llround(ns))); }
+std::string measured_time_text(double ns) { return format_time(time_ns(std::llround(ns))); }
 std::string rate_text(double ns) { return fmt::format("{:.4g} ns/B", ns); }
 std::string speed_text(double bytes_per_second) { return fmt::format("{:.4g} MB/s", bytes_per_second / 1e6); }
 
@@ -37,9 +37,9 @@ std::vector<std::string> range_row(const protocol_range& r) {
     };
     return {format_bytes(r.begin),
             format_bytes(r.end),
-            r.overhead ? both(r.overhead->first, time_text) : "-",
+            r.overhead ? both(r.overhead->first, measured_time_text) : "-",
             r.overhead ? rate_text(r.overhead->slope.value) : "-",
-            both(r.gap.first, time_text),
+            both(r.gap.first, measured_time_text),
             both(r.gap.slope, rate_text),
             fmt::format("{:.1f} %", 100 * r.gap.residual)};
 }
@@ -96,14 +96,14 @@ std::string loggp_report::table() const {
     const auto add = [&](std::string name, const reading& e, auto text, std::string what) {
         rows.push_back({std::move(name), text(e.value), text(e.spread), std::move(what)});
     };
-    add("latency", fit_.latency, time_text, "half a round trip of 1 byte");
-    add("L", fit_.L, time_text, "latency - 2o");
-    add("o", fit_.o, time_text, "of small messages");
+    add("latency", fit_.latency, measured_time_text, "half a round trip of 1 byte");
+    add("L", fit_.L, measured_time_text, "latency - 2o");
+    add("o", fit_.o, measured_time_text, "of small messages");
     const std::string which = fmt::format("{} to {}", format_bytes(segments.begin), format_bytes(segments.end));
-    add("g", segments.gap.first, time_text, which);
+    add("g", segments.gap.first, measured_time_text, which);
     add("G", segments.gap.slope, rate_text, which);
     add("combine", measured_.combine, rate_text, "doubles, sum");
-    add("alpha", fit_.one_way.first, time_text,
+    add("alpha", fit_.one_way.first, measured_time_text,
         fmt::format("alpha + s beta of 4 KiB to 64 KiB, residual {:.1f} %", 100 * fit_.one_way.residual));
     add("beta", fit_.one_way.slope, rate_text, "");
     std::vector<std::vector<std::string>> ranges{{"FROM", "TO", "o", "o PER BYTE", "g", "G", "RESIDUAL"}};
@@ -165,7 +165,8 @@ std::string loggp_report::model_file() const {
         "# between rank {} on {} and rank {} on {}; {}\n"
         "# by round trips of blocking messages up to {} (Hoefler 2008, II.2.4), in {}; latency {}\n# {}\n# {}\n",
         measured_model_begin, when, how_.client, measured_.client_host, how_.server, measured_.server_host, library_,
-        format_bytes(how_.max_bytes), format_time(how_.budget), time_text(fit_.latency.value), goodput(), free_text());
+        format_bytes(how_.max_bytes), format_time(how_.budget), measured_time_text(fit_.latency.value), goodput(),
+        free_text());
     for (const protocol_range& r : fit_.ranges) {
         const std::vector<std::string> row = range_row(r);
         text += fmt::format("# {} to {}: o {} and {}; g {}; G {}; residual {}\n", row[0], row[1], row[2], row[3],

@@ -21,7 +21,7 @@ namespace {
 
 using namespace bench;
 
-struct options {
+struct run_options {
     std::string id{};
     std::string bytes = "1MiB";
     std::string arrivals = "balanced";
@@ -36,7 +36,7 @@ struct options {
     bool json = false;
 };
 
-struct times {
+struct run_times {
     time_ns run_time{};
     time_ns tail{};
 };
@@ -44,7 +44,7 @@ struct times {
 /// Each rank's clock begins when it leaves the second of two barriers. The rank then names the call, waits for its
 /// arrival time, and calls.
 template <class Before, class F>
-times measure(time_ns delay, Before before, F f) {
+run_times measure(time_ns delay, Before before, F f) {
     mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
     mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
     using clock = std::chrono::steady_clock;
@@ -64,13 +64,13 @@ times measure(time_ns delay, Before before, F f) {
     return {time_ns(latest.exit + latest.before_first), time_ns(latest.exit - latest.last)};
 }
 
-time_ns median(std::vector<times> all, time_ns times::*which) {
+time_ns median(std::vector<run_times> all, time_ns run_times::*which) {
     std::ranges::sort(all, {}, which);
     return all[all.size() / 2].*which;
 }
 
-struct outcome {
-    std::vector<times> ours{}, native{};
+struct run_outcome {
+    std::vector<run_times> ours{}, native{};
     std::uint32_t segments = 1;
     mpi::plan_statistics plans{};
     std::int64_t wrong_rank = -1;  // first rank with a wrong element
@@ -78,7 +78,7 @@ struct outcome {
 };
 
 /// Algorithms that use the time of a round get the model's, unless one is given.
-mpi::selection choose(const options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
+mpi::selection choose(const run_options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
     mpi::selection how(a);
     how.segments = static_cast<std::uint32_t>(std::max(o.segments, 1));
     how.radix = o.radix;
@@ -93,13 +93,13 @@ mpi::selection choose(const options& o, const algorithm& a, const std::vector<ti
     return how;
 }
 
-outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
+run_outcome run_all(const run_options& o, const algorithm& a, int me, int ranks) {
     mpi::communicator world(MPI_COMM_WORLD);
     experiment e({a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root}, me, ranks);
     const std::vector<time_ns> arrivals = parse_arrivals(o.arrivals, ranks);
     const mpi::selection how = choose(o, a, arrivals);
     const time_ns delay = arrivals[static_cast<std::size_t>(me)];
-    outcome result;
+    run_outcome result;
     result.segments = how.segments;
     std::uint64_t number = 0;
     // True if a rank has a wrong result.
@@ -128,11 +128,11 @@ outcome run_all(const options& o, const algorithm& a, int me, int ranks) {
     return result;
 }
 
-void print(const options& o, const outcome& r, int ranks) {
-    const time_ns run = median(r.ours, &times::run_time);
-    const time_ns tail = median(r.ours, &times::tail);
-    const time_ns native_run = median(r.native, &times::run_time);
-    const time_ns native_tail = median(r.native, &times::tail);
+void print(const run_options& o, const run_outcome& r, int ranks) {
+    const time_ns run = median(r.ours, &run_times::run_time);
+    const time_ns tail = median(r.ours, &run_times::tail);
+    const time_ns native_run = median(r.native, &run_times::run_time);
+    const time_ns native_tail = median(r.native, &run_times::tail);
     const bool right = r.wrong_rank < 0;
     if (o.json) {
         const nlohmann::ordered_json row{{"id", o.id},
@@ -161,7 +161,7 @@ void print(const options& o, const outcome& r, int ranks) {
 }
 
 /// Before ranks communicate, all find the same errors; only the first reports them.
-int run(const options& o) {
+int run(const run_options& o) {
     int level = 0;  // early forms begin in the background, if MPI allows it
     mpi::check(
         MPI_Init_thread(nullptr, nullptr, o.id.ends_with("+early") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level),
@@ -173,7 +173,7 @@ int run(const options& o) {
     mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     int status = 0;
     try {
-        const outcome r = run_all(o, find_algorithm(o.id), me, ranks);
+        const run_outcome r = run_all(o, find_algorithm(o.id), me, ranks);
         if (me == 0) print(o, r, ranks);
         if (r.wrong_rank >= 0) status = 1;
         if (r.wrong_rank == me) fmt::print(stderr, "rubato: {}: {}\n", o.id, r.difference);
@@ -188,7 +188,7 @@ int run(const options& o) {
 }  // namespace
 
 void add_run(CLI::App& command, int& status) {
-    auto o = std::make_shared<options>();
+    auto o = std::make_shared<run_options>();
     CLI::App& sub =
         *command.add_subcommand("run", "run an algorithm on MPI and check it against the native collective");
     sub.add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
