@@ -162,7 +162,8 @@ struct settings {
     std::size_t most_early = std::size_t{64} << 20;  ///< bytes kept for a rank that has not arrived
     bool background = true;                          ///< let the process's background thread work for it
     own_clock clock = own_time;
-    bool clock_is_common = false;  ///< it shows the same on all ranks already; on all ranks or none
+    bool clock_is_common = false;       ///< it shows the same on all ranks already; on all ranks or none
+    std::vector<std::int32_t> hosts{};  ///< of each rank, see problem; empty, on all ranks or none: as MPI reports them
 };
 
 /// Of the background thread of this process, which is started when a communicator first needs it. Unless this is

@@ -83,8 +83,11 @@ void contest::refused(std::string_view reason) {
 
 std::optional<experience> contest::learned() const {
     const contender& by_native = contenders_[native];
-    const contender& now = contenders_[incumbent_];
-    const bool is_kept = incumbent_ != native && now.measured;
+    // A plan on trial may be ahead.
+    const bool leads = phase_ == phase::trying && challenger_ != native && contenders_[challenger_].measured &&
+                       beats(*contenders_[challenger_].measured, *contenders_[incumbent_].measured);
+    const contender& now = contenders_[leads ? challenger_ : incumbent_];
+    const bool is_kept = now.use != nullptr && now.measured;
     if (!by_native.measured || (!is_kept && (!chosen_ || phase_ != phase::resting))) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;

@@ -72,7 +72,7 @@ public:
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         const player::settings agreed = agree_on(how);
         quantum_ = agreed.plans.quantum;
-        hosts_ = hosts_of(comm_.get());
+        hosts_ = how.hosts.empty() ? hosts_of(comm_.get()) : std::move(how.hosts);
         if (how.clock_is_common)
             sync_ = {.first = 10, .again = 5};
         else
@@ -103,6 +103,7 @@ public:
     state(const state&) = delete;
     state& operator=(const state&) = delete;
 
+    MPI_Comm comm() const { return comm_.get(); }
     int rank() const { return rank_; }
     int size() const { return size_; }
     const std::vector<std::int32_t>& hosts() const { return hosts_; }
@@ -542,6 +543,7 @@ void communicator::edge(double fraction) { state_->edge(fraction); }
 void communicator::processing_end() { state_->processing_end(); }
 void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
 
+MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
 void looked_at_calls::pass() { on_.pass(); }

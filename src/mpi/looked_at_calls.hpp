@@ -12,6 +12,9 @@ class RUBATO_API looked_at_calls {
 public:
     explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
 
+    /// The private communicator, on which calls that are told their arrivals make no collectives.
+    MPI_Comm comm() const;
+
     /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).
     intent intent_of(const selection& how, const call_facts& c) const;
     void run(const intent& what, const call_facts& c);

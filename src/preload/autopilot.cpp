@@ -1,6 +1,7 @@
 #include "preload/autopilot.hpp"
 
 #include "direct/enforcer.hpp"
+#include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
 #include "mpi/roll.hpp"
 #include "preload/mpi_board.hpp"
@@ -25,6 +26,7 @@ bool is_of(std::string_view id, collective what) {
 mpi::settings settings_of(const autopilot::settings& how) {
     mpi::settings s;
     s.background = how.background;
+    s.hosts = how.hosts;
     if (how.clock) {
         s.clock = how.clock;
         s.clock_is_common = true;
@@ -62,7 +64,7 @@ public:
         : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
         if (how.force.empty()) {
-            board_.emplace(user, ours_, network_);
+            board_.emplace(looked_at_.comm(), ours_, network_);
             auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));
             director_ = directs.get();
             guide_ = std::move(directs);
@@ -112,10 +114,7 @@ private:
         return s;
     }
 
-    /// The given model, or one measured on a communicator of our own.
-    model network() const {
-        return network_ ? *network_ : network_of(mpi::private_communicator(user_).get(), ours_.hosts());
-    }
+    model network() const { return network_ ? *network_ : network_of(looked_at_.comm(), ours_.hosts()); }
 
     /// Whether the operator allows a plan; equal on all ranks, as the operator is.
     bool may_replace(const mpi::call_facts& c) const {

@@ -32,6 +32,7 @@ public:
         std::vector<collective> leave{};       ///< collectives that are also left to the native call
         own_clock clock{};                     ///< that all ranks share; none: ranks synchronise their own
         effort* process = nullptr;             ///< shared by this process's autopilots; null: there is no other
+        std::vector<std::int32_t> hosts{};     ///< of each rank; empty: as MPI reports them
         std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
     };
     using explainer = guide::explainer;

@@ -136,12 +136,16 @@ std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, c
     return said.number;
 }
 
-/// With what is remembered of its members. Those of other worlds remember other runs, so then nothing is.
+/// With what is known of its members: their hosts, and what is remembered of them. Of those of other worlds nothing is.
 autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator_state& state) {
     autopilot::settings how = pilots_.how();
-    if (!runs_.active()) return how;
+    const std::vector<std::int32_t> in_world = std::exchange(how.hosts, {});
     const std::vector<std::int32_t> members = members_of(comm, state.size);
     if (std::cmp_not_equal(members.size(), state.size)) return how;
+    std::vector<int> hosts;
+    for (const std::int32_t m : members) hosts.push_back(in_world[static_cast<std::size_t>(m)]);
+    how.hosts = numbered_hosts(hosts);
+    if (!runs_.active()) return how;
     state.group = profiles::group_of(members);
     how.remembered = runs_.of(*state.group);
     return how;

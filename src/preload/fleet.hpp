@@ -13,6 +13,8 @@ public:
     /// The settings that all ranks have agreed on. Before anything else.
     /// `clock` is common to all ranks; `begin`, on the own clock, is when MPI_Init was called.
     void prepare(const settings& how, own_clock clock, time_ns begin);
+    /// Of each rank of the world.
+    void know_hosts(std::vector<std::int32_t> hosts) { how_.hosts = std::move(hosts); }
     /// Making an autopilot takes about as long.
     void expect(time_ns expected) { took_ = expected; }
 
@@ -30,7 +32,7 @@ public:
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
 
 private:
-    /// At once: each has two communicators, and MPICH no more than 2048.
+    /// At once: each has a communicator, and MPICH no more than 2048.
     static constexpr int most = 128;
 
     autopilot::settings how_{};

@@ -1,5 +1,6 @@
 #include "preload/mpi_board.hpp"
 
+#include "mpi/datatype.hpp"
 #include "preload/network.hpp"
 
 namespace rubato::preload {
@@ -7,9 +8,8 @@ namespace rubato::preload {
 using mpi::check;
 
 mpi_board::~mpi_board() {
-    bool failed = std::uncaught_exceptions() > exceptions_;
-    for (auto& [ticket, e] : exchanges_) failed = failed || PMPI_Wait(&e.request, MPI_STATUS_IGNORE) != MPI_SUCCESS;
-    if (failed) comm_.abandon();
+    if (std::uncaught_exceptions() > exceptions_) return;
+    for (auto& [ticket, e] : exchanges_) PMPI_Wait(&e.request, MPI_STATUS_IGNORE);
 }
 
 std::uint64_t mpi_board::gather(std::span<const std::byte> mine) {
@@ -17,15 +17,14 @@ std::uint64_t mpi_board::gather(std::span<const std::byte> mine) {
     e.mine.assign(mine.begin(), mine.end());
     e.all.resize(mine.size() * static_cast<std::size_t>(ours_.size()));
     const int n = static_cast<int>(mine.size());
-    check(PMPI_Iallgather(e.mine.data(), n, MPI_BYTE, e.all.data(), n, MPI_BYTE, comm_.get(), &e.request),
-          "MPI_Iallgather");
+    check(PMPI_Iallgather(e.mine.data(), n, MPI_BYTE, e.all.data(), n, MPI_BYTE, comm_, &e.request), "MPI_Iallgather");
     return last_;
 }
 
 std::uint64_t mpi_board::tell(rank from, std::span<const std::byte> message) {
     exchange& e = exchanges_[++last_];
     e.all.assign(message.begin(), message.end());
-    check(PMPI_Ibcast(e.all.data(), static_cast<int>(e.all.size()), MPI_BYTE, from.value, comm_.get(), &e.request),
+    check(PMPI_Ibcast(e.all.data(), static_cast<int>(e.all.size()), MPI_BYTE, from.value, comm_, &e.request),
           "MPI_Ibcast");
     return last_;
 }
@@ -39,7 +38,7 @@ std::vector<std::byte> mpi_board::take(std::uint64_t ticket) {
 }
 
 const model& mpi_board::network() {
-    if (!network_) network_ = network_of(comm_.get(), ours_.hosts());
+    if (!network_) network_ = network_of(comm_, ours_.hosts());
     return *network_;
 }
 

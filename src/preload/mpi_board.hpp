@@ -1,8 +1,7 @@
-// A director's board on MPI, with its own private communicator, so that its messages meet no others.
+// A director's board on MPI.
 #pragma once
 
 #include "direct/director.hpp"
-#include "mpi/private_communicator.hpp"
 #include "rubato/mpi.hpp"
 
 #include <map>
@@ -12,15 +11,16 @@ namespace rubato::preload {
 
 class mpi_board final : public board {
 public:
-    /// Collective over `user`, for which `ours` was made. Without `network`, it is measured when first needed.
-    mpi_board(MPI_Comm user, mpi::communicator& ours, std::optional<model> network)
-        : comm_(user), ours_(ours), network_(network) {}
-    /// Collective: completes what is under way.
+    /// On the private communicator of `ours`: its calls send messages, the board makes collectives, which do not meet.
+    /// Without `network`, it is measured when first needed.
+    mpi_board(MPI_Comm comm, mpi::communicator& ours, std::optional<model> network)
+        : comm_(comm), ours_(ours), network_(network) {}
+    /// Completes what is under way, unless an error is thrown: then other ranks may never come to it.
     ~mpi_board() override;
     mpi_board(const mpi_board&) = delete;
     mpi_board& operator=(const mpi_board&) = delete;
 
-    MPI_Comm comm() const { return comm_.get(); }
+    MPI_Comm comm() const { return comm_; }
 
     std::uint64_t gather(std::span<const std::byte> mine) override;
     std::uint64_t tell(rank from, std::span<const std::byte> message) override;
@@ -36,7 +36,7 @@ private:
         std::vector<std::byte> all{};
     };
 
-    mpi::private_communicator comm_;
+    MPI_Comm comm_;
     mpi::communicator& ours_;
     std::optional<model> network_;
     std::map<std::uint64_t, exchange> exchanges_{};

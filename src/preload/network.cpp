@@ -10,7 +10,7 @@ namespace rubato::preload {
 namespace {
 
 /// About how long a measurement takes, once per process.
-constexpr time_ns time_to_measure = std::chrono::milliseconds(20);
+constexpr time_ns time_to_measure = std::chrono::milliseconds(8);
 
 /// What this process has measured, or was told.
 struct measured_networks {

@@ -34,11 +34,10 @@ void add(profiles::networks& to, const profiles::networks& more) {
 
 }  // namespace
 
-void remembered_runs::begin(MPI_Comm comm, const settings& how, const std::string& program,
-                            const std::string& library) {
+void remembered_runs::begin(MPI_Comm comm, const settings& how, profiles::key of) {
     if (how.mode != mode::automatic || !how.remembers) return;
     const bool first = mpi::rank_in(comm) == 0;
-    key_ = {program, mpi::size_of(comm), profiles::ranks_per_host(mpi::hosts_of(comm)), library};
+    key_ = std::move(of);
     std::string text;
     if (first) {
         named_ = !how.profile.empty();

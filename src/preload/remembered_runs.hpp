@@ -18,7 +18,7 @@ namespace rubato::preload {
 class remembered_runs {
 public:
     /// Rank 0 reads the profile, and all ranks get the same. Collective over a communicator of ours with all ranks.
-    void begin(MPI_Comm comm, const settings& how, const std::string& program, const std::string& library);
+    void begin(MPI_Comm comm, const settings& how, profiles::key of);
     /// On rank 0, for the report.
     const observe::profile_read& from() const { return from_; }
 

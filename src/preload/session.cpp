@@ -110,6 +110,8 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
     agree_on_settings();
+    hosts_ = mpi::hosts_of(comm_->get());
+    pilots_.know_hosts(hosts_);
     remember();
     if (rank_ != 0) {
         try {
@@ -178,7 +180,8 @@ void session::start_recording() {
 
 /// Before anything is measured.
 void session::remember() {
-    runs_.begin(comm_->get(), settings_, program_invocation_short_name, library_line());
+    runs_.begin(comm_->get(), settings_,
+                {program_invocation_short_name, ranks_, profiles::ranks_per_host(hosts_), library_line()});
     if (!runs_.from().file.empty() && notes_.recorder() != nullptr) notes_.recorder()->note(to_line(runs_.from()));
 }
 
@@ -193,8 +196,7 @@ void session::add_common_time() {
 /// The report needs a model to estimate the times of other algorithms.
 void session::note_network() {
     if (ranks_ < 2) return;
-    const std::string text =
-        settings_.model.empty() ? to_string(network_of(comm_->get(), mpi::hosts_of(comm_->get()))) : settings_.model;
+    const std::string text = settings_.model.empty() ? to_string(network_of(comm_->get(), hosts_)) : settings_.model;
     if (rank_ == 0 && notes_.recorder() != nullptr) notes_.recorder()->note(fmt::format(R"({{"model":"{}"}})", text));
 }
 

@@ -53,6 +53,7 @@ private:
     std::unique_ptr<mpi::private_communicator> comm_;
     int rank_ = 0;
     int ranks_ = 1;
+    std::vector<std::int32_t> hosts_{};  // of each rank
     settings settings_{};
     address_range own_{};
     common_clock clock_{};

@@ -4,6 +4,7 @@
 #include "mpi/datatype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace rubato::mpi {
@@ -84,11 +85,11 @@ std::vector<round_trips> sweep(link_client& link, std::span<const std::int64_t> 
     return all;
 }
 
-reading measure_combine() {
+reading measure_combine(int repetitions) {
     constexpr int count = 64 << 7;  // 64 KiB
     constexpr int unused = 10;
     std::vector<double> left(count, 1e-9), into(count, 1.), times;
-    for (int i = 0; i < 200 + unused; ++i) {
+    for (int i = 0; i < repetitions + unused; ++i) {
         const time_ns begin = own_time();
         MPI_Reduce_local(left.data(), into.data(), count, MPI_DOUBLE, MPI_SUM);
         if (i >= unused) times.push_back(static_cast<double>((own_time() - begin).count()));
@@ -103,10 +104,8 @@ namespace {
 constexpr std::int64_t longer_message = 16 << 10;
 
 /// The shortest of some round trips: what disturbs only makes them longer.
-double shortest_round_trip(link_client& link, std::int64_t bytes, time_ns end) {
-    constexpr int least = 2;
+double shortest_round_trip(link_client& link, std::int64_t bytes, int least, time_ns end) {
     constexpr int most = 10;
-    (void)link.round_trip(1, {}, bytes);
     double shortest = std::numeric_limits<double>::max();
     for (int i = 0; i < least || (i < most && own_time() < end); ++i)
         shortest = std::min(shortest, link.round_trip(1, {}, bytes));
@@ -117,16 +116,31 @@ double shortest_round_trip(link_client& link, std::int64_t bytes, time_ns end) {
 /// too long to be passed on at once by what a network has in store.
 loggp quick_fit(link_client& link, time_ns budget) {
     const time_ns end = own_time() + budget;
-    const double nothing = shortest_round_trip(link, 1, end - budget * 9 / 10);
-    const double shorter = shortest_round_trip(link, longer_message / 4, end - budget * 7 / 10);
-    const double longer = shortest_round_trip(link, longer_message, end);
+    const double nothing = shortest_round_trip(link, 1, 3, end - budget * 9 / 10);
+    const double shorter = shortest_round_trip(link, longer_message / 4, 2, end - budget * 6 / 10);
+    const double longer = shortest_round_trip(link, longer_message, 1, end);
     loggp m;
     m.o = m.g = nothing / 8;
     m.L = nothing / 4;
     m.G = std::max((longer - shorter) / 2 / static_cast<double>(longer_message * 3 / 4), 1e-3);
-    m.combine = measure_combine().value;
+    m.combine = measure_combine(10).value;
     m.rendezvous = 64 << 10;  // from there on MPI libraries wait for the receiver
     return m;
+}
+
+/// Ranks 0 and `other`, who alone take part.
+MPI_Comm pair_of(MPI_Comm comm, int other) {
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group two = MPI_GROUP_NULL;
+    MPI_Comm pair = MPI_COMM_NULL;
+    const std::array<int, 2> ranks{0, other};
+    check(MPI_Comm_group(comm, &all), "MPI_Comm_group");
+    check(MPI_Group_incl(all, 2, ranks.data(), &two), "MPI_Group_incl");
+    const int code = MPI_Comm_create_group(comm, two, 0, &pair);
+    MPI_Group_free(&two);
+    MPI_Group_free(&all);
+    check(code, "MPI_Comm_create_group");
+    return pair;
 }
 
 }  // namespace
@@ -134,10 +148,9 @@ loggp quick_fit(link_client& link, time_ns budget) {
 model measure_model(MPI_Comm comm, int other, time_ns budget) {
     int me = 0;
     check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
-    MPI_Comm pair = MPI_COMM_NULL;
-    check(MPI_Comm_split(comm, me == 0 || me == other ? 0 : MPI_UNDEFINED, me, &pair), "MPI_Comm_split");
     model m;
-    if (pair != MPI_COMM_NULL) {
+    if (me == 0 || me == other) {
+        MPI_Comm pair = pair_of(comm, other);
         check(MPI_Comm_set_errhandler(pair, MPI_ERRORS_ARE_FATAL), "MPI_Comm_set_errhandler");
         if (me == 0) {
             link_client link(pair, longer_message);

@@ -16,7 +16,7 @@ RUBATO_API std::vector<round_trips> sweep(link_client& link, std::span<const std
                                           int repetitions = most_repetitions);
 
 /// The time to combine a byte, as the engine combines received segments of usual size.
-RUBATO_API reading measure_combine();
+RUBATO_API reading measure_combine(int repetitions = 200);
 
 /// Collective: a model of the network between ranks 0 and `other` of `comm`, for all, in about that time. It is less
 /// exact than the model of `rubato loggp`.

@@ -5,6 +5,7 @@
 #include "core/splitmix.hpp"
 #include "direct/decision.hpp"
 #include "direct/enforcer.hpp"
+#include "direct/rules.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -497,6 +498,15 @@ TEST(director, carries_over_what_it_knows_of_other_roots_and_sizes) {
     const outcome o = directed(p);
     EXPECT_EQ(o.native_calls(30), 0) << "no root begins from nothing";
     EXPECT_LT(o.total, natively(p) - 27ms * 400);
+}
+
+TEST(director, carries_over_a_plan_that_is_ahead_on_trial) {
+    program p = late_rank(3);
+    p.what = [](std::uint64_t call) { return directed_call{collective::reduce, rank(call < 11 ? 0 : 1), 512 << 10}; };
+    const outcome o = directed(p);
+    EXPECT_EQ(o.explained.front().made, verdict::tried);
+    EXPECT_GT(o.explained.front().call + direct::trial, 11U) << "the trial is over";
+    EXPECT_EQ(o.native_calls(10), 0);
 }
 
 TEST(director, begins_with_what_it_remembers) {
