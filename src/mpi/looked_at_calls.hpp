@@ -21,7 +21,7 @@ public:
     /// Counts a call that this rank does not make here, though others may.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
-    /// mpi/roll.hpp) or pass is to be called. All must name the same keeper, which alone is asked to decide. `refused`:
+    /// engine/rolled.hpp) or pass is to be called. All must name the same keeper, which alone is asked to decide. `refused`:
     /// this rank cannot make the call; the verdict is native then, unless it came before. If ranks have called
     /// different collectives, throws and counts the call.
     roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience, roll_call::decision decide,

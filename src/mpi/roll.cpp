@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace rubato::mpi {
 
 void check_roll_call(const selection& how) {
@@ -24,20 +22,6 @@ void check_roll_call(const selection& how) {
 
 roll_call::called called_by(const call_facts& c, bool refused) {
     return {c.what, rubato::rank(c.root), c.agreed_bytes, refused};
-}
-
-roll_call::order order_for(const intent& what, time_ns quantum) {
-    return {what.use - algorithms().data(), what.what.segments, what.what.round_time,
-            std::max(lateness_in(what.what), std::min(quantum, longest_time / 2))};
-}
-
-intent made_by(const roll_call::verdict& said, intent what) {
-    what.use = &algorithms()[static_cast<std::size_t>(said.how.algorithm)];
-    what.what.segments = said.how.segments;
-    what.what.round_time = said.how.round_time;
-    what.what.arrivals = said.arrivals(what.what.ranks);
-    what.called_roll = true;
-    return what;
 }
 
 }  // namespace rubato::mpi

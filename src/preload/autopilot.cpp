@@ -1,9 +1,9 @@
 #include "preload/autopilot.hpp"
 
 #include "direct/enforcer.hpp"
+#include "direct/guided_call.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
-#include "mpi/roll.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
 
@@ -79,17 +79,10 @@ public:
             if (!concerns(how_, c) || !may_replace(c)) return native();
             const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
                                   std::max<std::int64_t>(0, c.agreed_bytes)};
-            const directive& what = guide_->arrive(d, ours_.clock().now());
-            const int code = what.use == nullptr || !run_plan(what, c) ? native() : MPI_SUCCESS;
-            if (code == MPI_SUCCESS)
-                guide_->leave(ours_.clock().now());
-            else
-                guide_->failed();
+            mpi_call call(*this, c, native);
+            const int code = make_call(*guide_, d, call);
+            if (call.was_too_long()) PMPI_Comm_call_errhandler(user_, code);
             return code;
-        } catch (const mpi::truncated& e) {
-            guide_->failed();
-            PMPI_Comm_call_errhandler(user_, e.code());
-            return e.code();
         } catch (const std::exception& e) {
             give_up(user_, e);
         }
@@ -123,37 +116,44 @@ private:
         return c.commutative || !how_.force.empty();
     }
 
-    /// False if the algorithm cannot solve this problem, which is so on all ranks, or if this rank's arguments are
-    /// wrong: then the native call reports them as usual, while ranks with right arguments make the call. Later
-    /// failures concern this rank alone.
-    bool run_plan(const directive& what, const mpi::call_facts& c) {
-        mpi::selection s(*what.use);
-        s.segments = what.segments;
-        s.round_time = what.round_time;
-        s.arrivals = what.arrivals;
-        intent known;
-        bool refused = false;
-        try {
-            known = looked_at_.intent_of(s, c);
-            rubato::check(*known.use, known.what);
-        } catch (const error& e) {
-            if (!c.wrong) guide_->refused(e.what());
-            refused = true;
+    class mpi_call final : public guided_call {
+    public:
+        mpi_call(state& on, const mpi::call_facts& c, const std::function<int()>& native)
+            : on_(on), facts_(c), native_(native) {}
+
+        time_ns now() override { return on_.ours_.clock().now(); }
+        intent intent_of(const directive& how) override {
+            mpi::selection s(*how.use);
+            s.segments = how.segments;
+            s.round_time = how.round_time;
+            s.arrivals = how.arrivals;
+            return on_.looked_at_.intent_of(s, facts_);
         }
-        if (what.roll_call) {
-            const auto [keeper, patience] = *what.roll_call;
-            const roll_call::verdict said = looked_at_.call_roll(
-                c, keeper, patience, [&](auto) { return mpi::order_for(known, {}); }, refused);
-            refused |= said.is_native();
-            if (!refused) known = mpi::made_by(said, std::move(known));
+        bool is_wrong() const override { return facts_.wrong != nullptr; }
+        roll_call::verdict call_roll(const directive::roll& by, const roll_call::decision& decide,
+                                     bool refused) override {
+            return on_.looked_at_.call_roll(facts_, by.keeper, by.patience, decide, refused);
         }
-        if (refused) {
-            looked_at_.pass();
-            return false;
+        int run(const intent& what) override {
+            try {
+                on_.looked_at_.run(what, facts_);
+                return MPI_SUCCESS;
+            } catch (const mpi::truncated& e) {
+                too_long_ = true;
+                return e.code();
+            }
         }
-        looked_at_.run(known, c);
-        return true;
-    }
+        int native() override { return native_(); }
+        void pass() override { on_.looked_at_.pass(); }
+        /// A message for a plan: nobody has called the error handler yet.
+        bool was_too_long() const { return too_long_; }
+
+    private:
+        state& on_;
+        const mpi::call_facts& facts_;
+        const std::function<int()>& native_;
+        bool too_long_ = false;
+    };
 
     settings how_;
     MPI_Comm user_;

@@ -230,7 +230,7 @@ void check_keepers_decide() {
             looked_at.pass();
             MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         } else {
-            looked_at.run(mpi::made_by(v, looked_at.intent_of(a, c)), c);
+            looked_at.run(made_by(v, looked_at.intent_of(a, c)), c);
             if (ours.planned_by() != v.arrivals(ranks)) fail("a call is not planned by its verdict");
             ++planned;
         }

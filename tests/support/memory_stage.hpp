@@ -94,7 +94,9 @@ private:
 
 class memory_stage final : public stage {
 public:
-    memory_stage(hall& h, rank me, std::uint64_t seed) : hall_(h), me_(me), random_(seed) {}
+    /// `idle` is called while the rank waits for an exchange.
+    memory_stage(hall& h, rank me, std::uint64_t seed, std::function<void()> idle = std::this_thread::yield)
+        : hall_(h), me_(me), random_(seed), idle_(std::move(idle)) {}
 
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
         if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
@@ -119,7 +121,7 @@ public:
         if (!wait && random_() % 4 == 0) return false;
         while (!hall_.complete(asked_, all)) {
             if (!wait) return false;
-            std::this_thread::yield();
+            idle_();
         }
         ++asked_;
         return true;
@@ -163,6 +165,7 @@ private:
     hall& hall_;
     rank me_;
     std::mt19937_64 random_;
+    std::function<void()> idle_;
     const memory_call* call_ = nullptr;
     layout sizes_{};
     memory memory_{};

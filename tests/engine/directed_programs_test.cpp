@@ -1,0 +1,452 @@
+// Whole random programs in memory: every rank has its director, its side of the roll calls and its player, as the
+// drop-in has them on MPI. Ranks come together, late, or late in turn; messages take any time; keepers are late, fail
+// or leave; calls fail; profiles and models are wrong. Whatever happens, all ranks make each call in the same way,
+// results are right, nobody waits for ever, and nothing is left on its way.
+//
+// One thread moves all ranks in random order, so that a seed repeats a failure:
+//   RUBATO_PROGRAM=SEED build/tests/engine_tests --gtest_filter='*directed_programs*'
+// RUBATO_PROGRAMS=N runs as many.
+#include "direct/decision.hpp"
+#include "direct/enforcer.hpp"
+#include "direct/guided_call.hpp"
+#include "support/memory_stage.hpp"
+#include "support/random_script.hpp"
+#include "support/slow_mail.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace rubato {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace testing;  // NOLINT(google-build-using-namespace)
+
+std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+std::size_t index(rank r) { return index(r.value); }
+
+/// What happened, to be sure that what is tried does happen.
+struct counts {
+    std::uint64_t calls = 0, plans = 0, by_arrivals = 0, rolls = 0, late = 0, late_keepers = 0, failing_keepers = 0,
+                  leaving_keepers = 0, refused = 0, failed = 0, early = 0, profiles = 0, synchronised = 0;
+};
+
+/// How a call is made.
+struct way {
+    const algorithm* use = nullptr;  // null: natively
+    std::uint32_t segments = 1;
+    time_ns round_time{};
+    std::vector<time_ns> arrivals{};
+
+    bool operator==(const way&) const = default;
+};
+
+/// What the first rank found of a call; the others must find the same.
+struct agreed_call {
+    std::optional<way> told{};
+    std::optional<directive::roll> roll{};
+    std::optional<roll_call::verdict> said{};
+    std::optional<way> made{};
+    std::vector<std::optional<time_ns>> arrived{};
+
+    bool all_are_there() const {
+        return std::ranges::all_of(arrived, [](const auto& a) { return a.has_value(); });
+    }
+};
+
+template <class T>
+void agree(std::optional<T>& first, const T& found, const char* about) {
+    if (!first) first = found;
+    if (*first != found) throw std::logic_error(fmt::format("ranks disagree about {}", about));
+}
+
+/// One rank on one communicator: what an autopilot holds.
+struct seat {
+    seat(wall& w, slow_wires& wires, hall& h, rank who, std::uint64_t seed, std::function<void()> idle)
+        : me(who),
+          board(w, who),
+          stage(h, who, seed, std::move(idle)),
+          plays(who, h.ranks(), stage, {.exchange_every = 3, .from_bytes = 64}),
+          post(wires, who),
+          roll(who, h.ranks(), post) {}
+
+    rank me;
+    slow_board board;
+    memory_stage stage;
+    player plays;
+    slow_post post;
+    roll_call roll;
+    std::unique_ptr<guide> guides{};
+    director* directs = nullptr;  // the guide, in mode auto
+    std::vector<decision> explained{};
+    bool in_call = false;
+    bool rolls = false;
+    bool just_kept = false;  // the roll of the last call
+};
+
+/// A communicator.
+struct group {
+    group(const scripted_group& s, fibers& world, dice& random)
+        : boards(s.ranks(), world, random, parse_model(s.network)),
+          wires(s.ranks(), world, random),
+          between(s.ranks()) {}
+
+    wall boards;
+    slow_wires wires;
+    hall between;
+    std::optional<std::vector<experience>> remembered{};
+    std::optional<std::vector<experience>> learned{};
+    std::optional<std::vector<decision>> explained{};
+    std::optional<std::size_t> exchanges{};
+    std::int32_t closed = 0;
+};
+
+class program {
+public:
+    program(std::uint64_t seed, counts& seen) : seen_(seen), random_(seed), world_(random_()), script_(random_) {
+        for (const scripted_group& g : script_.groups) groups_.emplace_back(g, world_, random_);
+        agreed_.resize(script_.calls.size());
+        for (std::int32_t r = 0; r < script_.processes; ++r) {
+            processes_.emplace_back();
+            processes_.back().seats.resize(groups_.size());
+            world_.add([this, r] { live(r); });
+        }
+        world_.between_steps([this] { look_in_background(); });
+    }
+
+    /// What went wrong, or nothing.
+    std::string run() {
+        const bool ended = world_.run();
+        if (ended || !wrong_.empty()) return wrong_;
+        std::string at;
+        for (const process& p : processes_) at += fmt::format(" {}", p.at);
+        return fmt::format("ranks wait for each other for ever, at calls{}", at);
+    }
+
+private:
+    struct process {
+        std::vector<std::unique_ptr<seat>> seats{};
+        effort spent{};
+        std::size_t at = 0;  // call
+    };
+
+    class memory_guided_call;
+    class watched_guide;
+
+    void live(std::int32_t r) {
+        process& p = processes_[index(r)];
+        try {
+            for (p.at = 0; p.at < script_.calls.size(); ++p.at) {
+                const scripted_call& c = script_.calls[p.at];
+                const std::vector<std::int32_t>& members = script_.groups[c.on].members;
+                const auto found = std::ranges::find(members, r);
+                if (found == members.end()) continue;
+                std::unique_ptr<seat>& s = p.seats[c.on];
+                if (!s) sit_down(p, c.on, rank(static_cast<std::int32_t>(found - members.begin())));
+                if (c.frees) {
+                    leave(*s, c.on);
+                    s.reset();
+                } else {
+                    world_.sleep_until(world_.now() + c.computing[index(r)]);
+                    make(*s, p.at);
+                }
+            }
+        } catch (const std::exception& e) {
+            if (wrong_.empty()) wrong_ = fmt::format("rank {}, call {}: {}", r, p.at, e.what());
+            world_.stop();
+        }
+    }
+
+    void sit_down(process& p, std::size_t on, rank me) {
+        const scripted_group& g = script_.groups[on];
+        group& with = groups_[on];
+        p.seats[on] =
+            std::make_unique<seat>(with.boards, with.wires, with.between, me, random_(), [this] { world_.yield(); });
+        seat& s = *p.seats[on];
+        const auto explain = [&s](const decision& d) { s.explained.push_back(d); };
+        if (g.force != nullptr) {
+            s.guides = std::make_unique<enforcer>(
+                *g.force, g.ranks(), [&with] { return with.boards.network; }, explain);
+            return;
+        }
+        if (!with.remembered) with.remembered = g.remembers_last && last_learned_ ? *last_learned_ : g.remembered;
+        director::settings how;
+        how.me = me;
+        how.ranks = g.ranks();
+        how.spend = g.spend;
+        how.between_hosts = g.between_hosts;
+        how.early = g.early;
+        how.process = &p.spent;
+        how.remembered = *with.remembered;
+        if (!g.simulates) how.choose = [this, &g](const problem& q, std::int64_t bytes) { return chosen(g, q, bytes); };
+        auto directs = std::make_unique<director>(how, s.board, explain);
+        s.directs = directs.get();
+        s.guides = std::move(directs);
+        seen_.profiles += !how.remembered.empty();
+    }
+
+    /// By a model that may be wrong. It takes time.
+    std::vector<candidate> chosen(const scripted_group& g, const problem& p, std::int64_t bytes) {
+        world_.sleep_until(world_.now() + random_.up_to(3ms));
+        if (random_.chance(3)) throw error("no choice", "a test says so", "go on");
+        const auto all = playable(p, g.early);
+        std::vector<candidate> found;
+        for (std::int32_t n = all.empty() ? 0 : random_.draw(5); n > 0; --n) {
+            candidate c;
+            c.use = random_.one_of(all);
+            if (!c.use->arrival_aware) c.use = random_.one_of(all);
+            c.segment = random_.chance(20) ? 0 : 1 + bytes / (1 + random_.draw(5));
+            if (c.use->uses_round_time()) c.round_time = 1us + random_.up_to(3ms);
+            c.end = std::ranges::max(p.arrivals) + random_.up_to(40ms);
+            for (const kind_of_call& k : g.kinds)
+                if (k.what.what == p.what && k.bytes == bytes && random_.chance(70))
+                    c.end = std::ranges::max(p.arrivals) + k.tail_of(*c.use);
+            found.push_back(c);
+        }
+        std::ranges::stable_sort(found, {}, &candidate::end);
+        return found;
+    }
+
+    void make(seat& s, std::size_t at);
+
+    /// The communicator is freed.
+    void leave(seat& s, std::size_t on) {
+        group& g = groups_[on];
+        s.in_call = true;
+        if (s.directs != nullptr) agree(g.learned, s.directs->learned(), "what they have learned");
+        agree(g.explained, s.explained, "decisions");
+        agree(g.exchanges, s.board.exchanges(), "exchanges");
+        s.board.close();
+        world_.wait_until([&] { return s.plays.close(false, world_.now()); });
+        world_.wait_until([&] { return s.roll.close(); });
+        seen_.leaving_keepers += s.just_kept;
+        seen_.early += s.plays.begun_early();
+        seen_.synchronised += s.board.synchronised();
+        if (++g.closed < script_.groups[on].ranks()) return;
+        if (!g.wires.empty()) throw std::logic_error("a message of a roll call was left");
+        if (g.between.undelivered(s.plays.number()) > 0) throw std::logic_error("a message of a plan was left");
+        if (!g.between.exchanges_agree()) throw std::logic_error("not all take part in an exchange");
+        if (g.learned) last_learned_ = *g.learned;
+    }
+
+    /// As Rubato's background thread does, for a rank that is not in a call.
+    void look_in_background() {
+        if (!random_.chance(20)) return;
+        process& p = processes_[random_() % processes_.size()];
+        seat* const s = p.seats[random_() % groups_.size()].get();
+        if (s == nullptr || s->in_call) return;
+        if (s->rolls) (void)s->roll.stand_in(s->plays.number(), world_.now());
+        (void)s->plays.poll();
+    }
+
+    counts& seen_;
+    dice random_;
+    fibers world_;
+    random_script script_;
+    std::deque<group> groups_{};
+    std::deque<process> processes_{};
+    std::vector<agreed_call> agreed_{};
+    std::optional<std::vector<experience>> last_learned_{};
+    std::string wrong_{};
+};
+
+/// A guide whose directives are compared.
+class program::watched_guide final : public guide {
+public:
+    watched_guide(guide& g, agreed_call& a, counts& seen) : guide_(g), agreed_(a), seen_(seen) {}
+
+    const directive& arrive(const directed_call& c, time_ns now) override {
+        const directive& d = guide_.arrive(c, now);
+        const bool is_first = !agreed_.told;
+        agree(agreed_.told, way{d.use, d.segments, d.round_time, d.arrivals}, "how to make the call");
+        if (is_first) agreed_.roll = d.roll_call;
+        if (agreed_.roll != d.roll_call) throw std::logic_error("ranks disagree about calling the roll");
+        return d;
+    }
+    void leave(time_ns now) override { guide_.leave(now); }
+    void failed() override {
+        ++seen_.failed;
+        guide_.failed();
+    }
+    void refused(std::string_view reason) override {
+        ++seen_.refused;
+        guide_.refused(reason);
+    }
+
+private:
+    guide& guide_;
+    agreed_call& agreed_;
+    counts& seen_;
+};
+
+class program::memory_guided_call final : public guided_call {
+public:
+    memory_guided_call(program& p, seat& s, std::size_t at)
+        : in_(p),
+          seat_(s),
+          script_(p.script_.calls[at]),
+          agreed_(p.agreed_[at]),
+          data_(script_.what.what, s.me.value, script_.what.units),
+          arrival_(p.world_.now()) {
+        agreed_.arrived[index(s.me)] = arrival_;
+    }
+
+    /// Clocks are not quite the same.
+    time_ns now() override { return in_.world_.now() + time_ns(10000 * seat_.me.value); }
+    intent intent_of(const directive& how) override {
+        intent i;
+        i.use = how.use;
+        i.what = script_.what.what;
+        i.what.segments = how.segments;
+        i.what.round_time = how.round_time;
+        i.what.arrivals = how.arrivals;
+        i.bytes = script_.what.units * static_cast<std::int64_t>(sizeof(affine));
+        i.type = i.op = 0;
+        return i;
+    }
+    bool is_wrong() const override { return false; }
+    roll_call::verdict call_roll(const directive::roll& by, const roll_call::decision& decide, bool refused) override {
+        roll_call::invocation i{.number = seat_.plays.number(),
+                                .keeper = by.keeper,
+                                .what = {script_.what.what.what, script_.what.what.root, script_.what.bytes, refused},
+                                .patience = by.patience,
+                                .decide = decide};
+        if (script_.keeper_fails) i.decide = [](auto) -> roll_call::order { throw std::runtime_error("no memory"); };
+        seat_.rolls = true;
+        const bool was_last = agreed_.all_are_there();
+        seat_.roll.begin(std::move(i), now());
+        std::optional<roll_call::verdict> said;
+        time_ns next_look{};
+        in_.world_.wait_until([&] {
+            said = seat_.roll.progress(now());
+            (void)seat_.plays.poll();
+            // The keeper's patience ends.
+            if (by.keeper == seat_.me && now() >= next_look)
+                in_.world_.expect_event(next_look = now() + by.patience / 3 + 1ns);
+            return said.has_value();
+        });
+        agree(agreed_.said, *said, "a verdict");
+        ++in_.seen_.rolls;
+        in_.seen_.late += said->late.size();
+        if (by.keeper == seat_.me) {
+            in_.seen_.failing_keepers += script_.keeper_fails;
+            in_.seen_.late_keepers += was_last;
+        }
+        seat_.just_kept = by.keeper == seat_.me;
+        return *said;
+    }
+    int run(const intent& what) override {
+        agree(agreed_.made, way{what.use, what.what.segments, what.what.round_time, what.what.arrivals},
+              "how the call was made");
+        seat_.plays.arrive(what, &data_, now());
+        in_.world_.wait_until([this] { return seat_.plays.progress(false); });
+        const auto expected = expected_output(script_.what.what, seat_.me.value, script_.what.units);
+        if (!expected.empty() && data_.output != expected)
+            throw std::logic_error(fmt::format("{} gives a wrong result", what.use->id));
+        ++in_.seen_.plans;
+        in_.seen_.by_arrivals += !seat_.plays.planned_by().empty();
+        return end_after(script_.what.tail_of(*what.use));
+    }
+    int native() override {
+        agree(agreed_.made, way{}, "how the call was made");
+        in_.world_.wait_until([this] {
+            for (rank r; r.value < script_.what.what.ranks; ++r.value)
+                if (needs(r) && !agreed_.arrived[index(r)]) return false;
+            return true;
+        });
+        return end_after(script_.what.native_tail);
+    }
+    void pass() override { seat_.plays.pass(now()); }
+
+private:
+    /// Whether a native call of this rank needs data of another.
+    bool needs(rank other) const {
+        const problem& p = script_.what.what;
+        const collective_traits& t = traits(p.what);
+        if (p.what == collective::scan || p.what == collective::exscan) return other < seat_.me;
+        if (!t.rooted) return true;
+        return t.input == holders::root ? other == p.root : seat_.me == p.root;
+    }
+    int end_after(time_ns tail) {
+        time_ns last = arrival_;
+        if (agreed_.all_are_there())
+            for (const auto& a : agreed_.arrived) last = std::max(last, *a);
+        in_.world_.sleep_until(last + tail + in_.random_.up_to(tail / 20));
+        ++in_.seen_.calls;
+        return script_.fails.contains(seat_.me.value) ? 15 : 0;
+    }
+
+    program& in_;
+    seat& seat_;
+    const scripted_call& script_;
+    agreed_call& agreed_;
+    memory_call data_;
+    time_ns arrival_;
+};
+
+void program::make(seat& s, std::size_t at) {
+    const scripted_call& c = script_.calls[at];
+    const problem& p = c.what.what;
+    agreed_[at].arrived.resize(index(p.ranks));
+    s.in_call = true;
+    s.just_kept = false;
+    memory_guided_call call(*this, s, at);
+    const bool force = s.directs == nullptr;
+    // An autopilot does not direct these.
+    if (force ? script_.groups[c.on].force->what != p.what : traits(p.what).reduces && !p.commutative) {
+        (void)call.native();
+    } else {
+        watched_guide by(*s.guides, agreed_[at], seen_);
+        (void)make_call(by, {p.what, p.root, c.what.bytes}, call);
+    }
+    s.in_call = false;
+}
+
+std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
+    const char* const text = std::getenv(variable);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+constexpr std::uint64_t parts = 8;
+
+/// In parts, so that several processes can share them.
+class directed_programs : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(directed_programs, agree_and_end) {
+    const std::uint64_t alone = number_in("RUBATO_PROGRAM", 0);
+    const std::uint64_t count = number_in("RUBATO_PROGRAMS", 400);
+    if (alone > 0 && alone % parts != GetParam()) GTEST_SKIP();
+    counts sum;
+    std::uint64_t made = 0;
+    for (std::uint64_t seed = alone > 0 ? alone : parts + GetParam(); seed < parts + count || seed == alone;
+         seed += parts, ++made) {
+        const std::string wrong = program(seed, sum).run();
+        ASSERT_EQ(wrong, "") << "alone: RUBATO_PROGRAM=" << seed
+                             << " build/tests/engine_tests --gtest_filter='*directed_programs*'";
+        if (alone > 0) break;
+    }
+    if (alone > 0) return;
+    // What is tried must happen.
+    EXPECT_GT(sum.by_arrivals, 10 * made);
+    EXPECT_GT(sum.rolls, made);
+    EXPECT_GT(sum.late, made);
+    EXPECT_GT(sum.failed, made / 2);
+    EXPECT_GT(sum.profiles, made);
+    for (const std::uint64_t n :
+         {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised})
+        EXPECT_GT(n, made / 100);
+    if (std::getenv("RUBATO_PROGRAMS") == nullptr) return;
+    fmt::print(
+        "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late, {} late keepers, {} that "
+        "fail, "
+        "{} that leave, {} refused, {} failed, {} begun early, {} profiles, {} synchronised\n",
+        made, sum.calls, sum.plans, sum.by_arrivals, sum.rolls, sum.late, sum.late_keepers, sum.failing_keepers,
+        sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised);
+}
+
+INSTANTIATE_TEST_SUITE_P(part, directed_programs, ::testing::Range(std::uint64_t{0}, parts));
+
+}  // namespace
+}  // namespace rubato
