@@ -18,7 +18,7 @@ public:
     }
 
     const directive& arrive(const directed_call& c, time_ns now) {
-        const operation kind = operation_of(c.what, c.root, c.bytes);
+        const operation kind = c.kind();
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
             current_ = contests_.contains(kind) ? contests_.find(kind) : begin(kind, c);
