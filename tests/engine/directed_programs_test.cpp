@@ -49,6 +49,7 @@ struct agreed_call {
     std::optional<directive::roll> roll{};
     std::optional<roll_call::verdict> said{};
     std::optional<way> made{};
+    std::optional<std::vector<time_ns>> planned_by{};
     std::vector<std::optional<time_ns>> arrived{};
 
     bool all_are_there() const {
@@ -162,8 +163,8 @@ private:
     void sit_down(process& p, std::size_t on, rank me) {
         const scripted_group& g = script_.groups[on];
         group& with = groups_[on];
-        p.seats[on] =
-            std::make_unique<seat>(with.boards, with.wires, with.between, me, random_(), [this] { world_.yield(); });
+        p.seats[on] = std::make_unique<seat>(with.boards, with.wires, with.between, me, random_(),
+                                             [this] { world_.sleep_until(world_.now() + 10us); });
         seat& s = *p.seats[on];
         const auto explain = [&s](const decision& d) { s.explained.push_back(d); };
         if (g.force != nullptr) {
@@ -346,7 +347,9 @@ public:
         if (!expected.empty() && data_.output != expected)
             throw std::logic_error(fmt::format("{} gives a wrong result", what.use->id));
         ++in_.seen_.plans;
-        in_.seen_.by_arrivals += !seat_.plays.planned_by().empty();
+        const std::vector<time_ns> by(seat_.plays.planned_by().begin(), seat_.plays.planned_by().end());
+        agree(agreed_.planned_by, by, "who is late");
+        in_.seen_.by_arrivals += !by.empty();
         return end_after(script_.what.tail_of(*what.use));
     }
     int native() override {
@@ -439,9 +442,9 @@ TEST_P(directed_programs, agree_and_end) {
         EXPECT_GT(n, made / 100);
     if (std::getenv("RUBATO_PROGRAMS") == nullptr) return;
     fmt::print(
-        "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late, {} late keepers, {} that "
-        "fail, "
-        "{} that leave, {} refused, {} failed, {} begun early, {} profiles, {} synchronised\n",
+        "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late,\n"
+        "  {} late keepers, {} that fail, {} that leave, {} refused, {} failed, {} begun early, {} profiles, "
+        "{} synchronised\n",
         made, sum.calls, sum.plans, sum.by_arrivals, sum.rolls, sum.late, sum.late_keepers, sum.failing_keepers,
         sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised);
 }

@@ -38,10 +38,11 @@ public:
 
     void add(std::function<void()> body) { all_.push_back(std::make_unique<fiber>(*this, std::move(body))); }
 
-    /// Until all have ended. False if nobody can go on any more; then all have been stopped.
+    /// Until all have ended. False if nobody can go on any more, or that takes too long; then all have been stopped.
     bool run() {
+        bool hang = false;
         int idle = 0;
-        while (ended_ < all_.size() && !stopping_) {
+        for (int steps = 0; ended_ < all_.size() && !stopping_; ++steps) {
             if (between_) between_();
             if (step()) {
                 idle = 0;
@@ -51,14 +52,14 @@ public:
                 if (!events_.empty()) {
                     now_ = events_.top();
                     idle = 0;
-                } else if (idle > most_idle) {
-                    stopping_ = true;
                 }
             }
+            hang = idle > most_idle || steps > most_steps;
+            stopping_ = stopping_ || hang;
         }
         for (auto& f : all_)
             if (!f->ended) resume(*f);
-        return idle <= most_idle;
+        return !hang;
     }
     /// All fibers are to end, this one at once.
     void stop() {
@@ -85,15 +86,12 @@ public:
         expect_event(at);
         wait_until([this, at] { return now_ >= at; });
     }
-    /// Lets others go on.
-    void yield() {
-        wait_until([] { return true; });
-    }
 
 private:
     static constexpr std::size_t stack_bytes = std::size_t{1} << 20;
     static constexpr int looks = 25;         // in vain, before time goes on
     static constexpr int most_idle = 20000;  // in vain, while nothing can happen
+    static constexpr int most_steps = 20'000'000;
 
     struct fiber {
         fiber(fibers& among, std::function<void()> what)
