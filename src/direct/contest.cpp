@@ -233,7 +233,8 @@ void contest::learn(const pending& p) {
 /// Arrivals at a call belong to who made the one before it.
 void contest::observe(contender& by, const sample& s) {
     if (!by.pattern) by.pattern.emplace(predicted_by, with_.how.ranks);
-    if (by.seen != s.call) by.pattern->observe(s.arrivals);
+    // At the first call ranks may just have made this director together, and then none of them is late.
+    if (by.seen != s.call && s.call > 1) by.pattern->observe(s.arrivals);
     by.seen = s.call + 1;
     // A plan costs something to make, and differences that do not show are none.
     const level* l = contenders_[incumbent_].measured ? &*contenders_[incumbent_].measured : nullptr;

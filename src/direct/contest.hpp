@@ -50,6 +50,8 @@ public:
     void leave(time_ns now) { exit_ = now; }
     void failed() { exit_ = no_exit; }
     void refused(std::string_view reason);
+    /// How the last call was made.
+    const directive& last() const { return how_; }
     /// Nothing while something is being found out.
     std::optional<experience> learned() const;
 
@@ -121,6 +123,7 @@ private:
     bool is_worthwhile(time_ns tail) const;
     bool is_unforeseeable(const contender& c) const;
     bool may_call_roll() const;
+    double error_in_doubt(const contender& c) const;
     bool leaves_no_doubt(const contender& c) const;
     bool may_duel(const contender& c) const;
     bool affords_choice() const;
@@ -162,6 +165,7 @@ private:
     std::vector<cost> native_block_{};   // calls of the incumbent that were still under way when a challenge began
     std::vector<time_ns> chosen_for_{};  // arrivals
     time_ns chosen_against_{};           // the native tail then
+    time_ns plain_tail_{};               // predicted, of the best plan that does not begin early
     bool chosen_ = false;
     time_ns chosen_in_{};  // how long choosing took
 

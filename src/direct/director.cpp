@@ -2,6 +2,7 @@
 
 #include "direct/contest.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -32,6 +33,9 @@ public:
         for (const auto& [kind, c] : contests_)
             if (auto one = c.learned()) all.push_back(std::move(*one));
         return all;
+    }
+    bool works_ahead() const {
+        return std::ranges::any_of(contests_, [](const auto& each) { return each.second.last().works_ahead(); });
     }
 
 private:
@@ -73,5 +77,6 @@ void director::leave(time_ns now) { state_->leave(now); }
 void director::failed() { state_->failed(); }
 void director::refused(std::string_view reason) { state_->refused(reason); }
 std::vector<experience> director::learned() const { return state_->learned(); }
+bool director::works_ahead() const { return state_->works_ahead(); }
 
 }  // namespace rubato

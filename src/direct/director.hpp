@@ -72,6 +72,9 @@ struct directive {
         bool operator==(const roll&) const = default;
     };
     std::optional<roll> roll_call{};
+
+    /// The background thread works for ranks that have not arrived: begins the call, or answers for the keeper.
+    bool works_ahead() const { return use != nullptr && (use->early || roll_call); }
 };
 
 /// Tells one rank how to make the calls on one communicator; all ranks are told the same.
@@ -121,6 +124,8 @@ public:
     void refused(std::string_view reason) override;
     /// What a later run may begin with; equal on all ranks.
     std::vector<experience> learned() const;
+    /// Whether the last call of any operation did.
+    bool works_ahead() const;
 
 private:
     class state;

@@ -70,10 +70,20 @@ bool contest::may_duel(const contender& c) const {
     return (free && leaves_no_doubt(c)) || with_.account.affords(risk);
 }
 
+/// By how much a prediction may be wrong. The native collective shows how slow the network is at most: it takes at
+/// least as long as the best plan that does not begin early. This says nothing new of such plans, but of those that do.
+double contest::error_in_doubt(const contender& c) const {
+    if (c.rolls) return no_doubt_of_seen;
+    if (!c.use->early || plain_tail_ <= time_ns{}) return no_doubt;
+    const time_ns by_native = contenders_[native].measured->tail;
+    return std::clamp(static_cast<double>(by_native.count()) / static_cast<double>(plain_tail_.count()),
+                      no_doubt_of_seen, no_doubt);
+}
+
 bool contest::leaves_no_doubt(const contender& c) const {
     const time_ns tail = contenders_[incumbent_].measured->tail;
     return with_.how.between_hosts &&
-           part(c.predicted, doubt_ * (c.rolls ? no_doubt_of_seen : no_doubt)) < tail - part(tail, with_.how.margin);
+           part(c.predicted, doubt_ * error_in_doubt(c)) < tail - part(tail, with_.how.margin);
 }
 
 /// Whether ranks are late enough to matter, and nobody can say which: the worst prediction is off by as much.
@@ -212,6 +222,7 @@ told_choice contest::chosen(bool rolls) const {
     }
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
+        if (!c.use->early && (told.plain_tail == time_ns{} || tail < told.plain_tail)) told.plain_tail = tail;
         if (rolls && !c.use->arrival_aware) continue;
         if (!rolls && c.use == contenders_[incumbent_].use)
             told.incumbent_tail = tail;
@@ -230,6 +241,7 @@ void contest::take_choice() {
     const bool rolls = choice_->rolls;
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;
+    plain_tail_ = told.plain_tail;
     std::vector<contender> anew;
     anew.push_back(std::move(contenders_[native]));
     if (incumbent_ != native) {

@@ -21,8 +21,8 @@ std::optional<intent> planned(guide& by, const directive& how, guided_call& c) {
         refused = true;
     }
     if (how.roll_call) {
-        const roll_call::verdict said = c.call_roll(
-            *how.roll_call, [&](auto) { return order_for(known, {}); }, refused);
+        const roll_call::order in_any_case = refused ? roll_call::order{} : order_for(known, {});
+        const roll_call::verdict said = c.call_roll(*how.roll_call, in_any_case, refused);
         refused |= said.is_native();
         if (!refused) known = made_by(said, std::move(known));
     }

@@ -19,7 +19,8 @@ public:
     /// An argument is wrong on this rank; others may find nothing wrong.
     virtual bool is_wrong() const = 0;
     /// Waits for the verdict; then run or pass follows. `refused`: this rank cannot make the call by a plan.
-    virtual roll_call::verdict call_roll(const directive::roll& by, const roll_call::decision& decide,
+    /// The keeper orders the same whoever is late.
+    virtual roll_call::verdict call_roll(const directive::roll& by, const roll_call::order& in_any_case,
                                          bool refused) = 0;
     /// These return an error code, 0 if there is none.
     virtual int run(const intent& what) = 0;

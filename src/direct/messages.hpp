@@ -32,6 +32,7 @@ struct told_choice {
     };
     time_ns took{};
     time_ns incumbent_tail{};  ///< 0 if it cannot be simulated
+    time_ns plain_tail{};      ///< of the best plan that does not begin early; 0 if there is none
     std::int64_t count = 0;
     std::array<plan, free_duels> plans{};
 };

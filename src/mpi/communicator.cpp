@@ -212,6 +212,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (under_way_) throw_under_way();
         const time_ns arrival = now();
+        if (i.in_any_case) watch();
         try {
             begin_roll(std::move(i));
             return *await_verdict(true);
@@ -219,6 +220,10 @@ public:
             end_roll(arrival);
             throw;
         }
+    }
+    void rest() {
+        const std::lock_guard lock(mutex_);
+        stop_watching();
     }
     void progress() {
         const std::lock_guard lock(mutex_);
@@ -554,6 +559,16 @@ roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, 
                           .patience = patience,
                           .decide = std::move(decide)});
 }
+roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
+                                              const roll_call::order& in_any_case, bool refused) {
+    roll_call::invocation i{.keeper = keeper,
+                            .what = called_by(c, refused || c.wrong),
+                            .patience = patience,
+                            .decide = [in_any_case](auto) { return in_any_case; }};
+    if (!i.what.refused) i.in_any_case = in_any_case;
+    return on_.call_roll(std::move(i));
+}
+void looked_at_calls::rest() { on_.rest(); }
 
 persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
 

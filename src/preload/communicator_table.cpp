@@ -159,10 +159,10 @@ bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noe
         return false;
     }
     try {
-        const time_ns begin = own_time();
         const autopilot::settings how = settings_for(comm, state);
         const auto number = agree_on_pilot(comm, state, remembered_gain(how.remembered));
         if (!number) return false;
+        const time_ns begin = own_time();  // now that all are here: waiting for late ranks costs nothing
         state.number = *number;
         state.pilot = std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
             if (first) notes_.explain(d);  // one of those who say the same

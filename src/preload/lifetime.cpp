@@ -2,6 +2,7 @@
 #include "preload/guard.hpp"
 #include "preload/next.hpp"
 #include "preload/session.hpp"
+#include "preload/thread_level.hpp"
 
 #include <cstdlib>
 
@@ -11,13 +12,6 @@ namespace {
 std::string_view variable(const char* name) {
     const char* const text = std::getenv(name);
     return text != nullptr ? text : "";
-}
-
-/// MPI is asked for a higher thread level than the program wants only for the background thread. This must be known
-/// before ranks can communicate; wrong values are reported later.
-bool wants_background() {
-    const std::string_view mode = variable("RUBATO_MODE");
-    return variable("RUBATO_BACKGROUND") == "on" && !mode.empty() && mode != "observe";
 }
 
 template <class Native>
@@ -86,30 +80,33 @@ using namespace rubato::preload;
         return create(made, [&] { return next values; });            \
     }
 
-#define ENTRIES(prefix)                                                                                                \
-    extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                                 \
-        static const auto next = next_function(prefix##_Init, #prefix "_Init");                                        \
-        static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");                   \
-        return begin([&] {                                                                                             \
-            int provided = 0;                                                                                          \
-            return wants_background() ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided) : next(argc, argv);    \
-        });                                                                                                            \
-    }                                                                                                                  \
-    extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {             \
-        static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                          \
-        return begin([&] { return next(argc, argv, wants_background() ? MPI_THREAD_MULTIPLE : required, provided); }); \
-    }                                                                                                                  \
-    extern "C" RUBATO_API int prefix##_Finalize() {                                                                    \
-        static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                                \
-        return end([] { return next(); });                                                                             \
-    }                                                                                                                  \
-    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                                     \
-        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                              \
-        return release(comm, [&] { return next(comm); });                                                              \
-    }                                                                                                                  \
-    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                               \
-        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");                  \
-        return release(comm, [&] { return next(comm); });                                                              \
+#define ENTRIES(prefix)                                                                                        \
+    extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                         \
+        static const auto next = next_function(prefix##_Init, #prefix "_Init");                                \
+        static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");           \
+        return begin([&] {                                                                                     \
+            int provided = 0;                                                                                  \
+            return raises_thread_level(variable) ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)     \
+                                                 : next(argc, argv);                                           \
+        });                                                                                                    \
+    }                                                                                                          \
+    extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {     \
+        static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                  \
+        return begin([&] {                                                                                     \
+            return next(argc, argv, raises_thread_level(variable) ? MPI_THREAD_MULTIPLE : required, provided); \
+        });                                                                                                    \
+    }                                                                                                          \
+    extern "C" RUBATO_API int prefix##_Finalize() {                                                            \
+        static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                        \
+        return end([] { return next(); });                                                                     \
+    }                                                                                                          \
+    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                             \
+        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                      \
+        return release(comm, [&] { return next(comm); });                                                      \
+    }                                                                                                          \
+    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                       \
+        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");          \
+        return release(comm, [&] { return next(comm); });                                                      \
     }
 
 ENTRIES(MPI)

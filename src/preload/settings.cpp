@@ -34,8 +34,8 @@ constexpr std::array rows{
         "RUBATO_REPRODUCIBLE", "--reproducible", "0", "1",
         "1: reductions of floating-point numbers, and by the program's own operators, are left to the MPI library"},
     setting_row{"RUBATO_BACKGROUND", "--background", "auto", "on",
-                "auto and force: a thread works for ranks that are late, if the program has asked for "
-                "MPI_THREAD_MULTIPLE; on: the drop-in asks for it; off: no thread"},
+                "auto and force: a thread works for ranks that are late, if MPI has MPI_THREAD_MULTIPLE. auto: in mode "
+                "auto the drop-in asks for it where ranks are on several hosts; on: everywhere; off: no thread"},
     setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
     setting_row{"RUBATO_BACKGROUND_INTERVAL", "--background-interval", "100us", "1ms",
                 "how often that thread looks while messages come"},

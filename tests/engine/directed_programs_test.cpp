@@ -308,12 +308,14 @@ public:
         return i;
     }
     bool is_wrong() const override { return false; }
-    roll_call::verdict call_roll(const directive::roll& by, const roll_call::decision& decide, bool refused) override {
+    roll_call::verdict call_roll(const directive::roll& by, const roll_call::order& in_any_case,
+                                 bool refused) override {
         roll_call::invocation i{.number = seat_.plays.number(),
                                 .keeper = by.keeper,
                                 .what = {script_.what.what.what, script_.what.what.root, script_.what.bytes, refused},
                                 .patience = by.patience,
-                                .decide = decide};
+                                .decide = [in_any_case](auto) { return in_any_case; }};
+        if (!refused && !script_.keeper_fails) i.in_any_case = in_any_case;
         if (script_.keeper_fails) i.decide = [](auto) -> roll_call::order { throw std::runtime_error("no memory"); };
         seat_.rolls = true;
         const bool was_last = agreed_.all_are_there();

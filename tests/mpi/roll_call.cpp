@@ -241,6 +241,36 @@ void check_keepers_decide() {
     if (planned == 0) fail("no keeper sees a late rank");
 }
 
+/// The same where the order does not depend on who is late: a late keeper's thread answers for it, unless it rests.
+void check_late_keepers_are_answered_for() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    mpi::looked_at_calls looked_at(ours);
+    const algorithm& a = find_algorithm("allreduce/clairvoyant");
+    const roll_call::order in_any_case{&a - algorithms().data(), 4, 20us, 1ms};
+    std::vector<double> in(4000, 1.0);
+    int answered = 0;
+    for (int i = 0; i < 16; ++i) {
+        std::vector<double> out(in.size());
+        const rank keeper(i % ranks);
+        const bool rests = i % 4 == 3;
+        if (rests) looked_at.rest();
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank(me) == keeper) std::this_thread::sleep_for(50ms);
+        const mpi::call_facts c(
+            mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
+            ranks);
+        const roll_call::verdict v = looked_at.call_roll(c, keeper, 300us, in_any_case);
+        looked_at.run(mpi::made_by(v, looked_at.intent_of(a, c)), c);
+        const bool without_keeper = std::ranges::find(v.late, keeper) != v.late.end();
+        if (without_keeper && (rests || !has_thread)) fail("a keeper that has no thread is answered for");
+        answered += without_keeper ? 1 : 0;
+        check_equal_on_all(ours, "a verdict");
+        for (const double x : out)
+            if (x != ranks) fail(fmt::format("a sum is {} and not {}", x, ranks));
+    }
+    if (has_thread && answered == 0) fail("no late keeper is answered for");
+}
+
 void check_nothing_left() {
     const rubato::testing::mpi_counts left = rubato::testing::count_mpi();
     if (left.requests != 0) fail(fmt::format("{} requests are left over", left.requests));
@@ -275,6 +305,7 @@ int main(int argc, char** argv) {
             check_late_ranks_are_seen();
             check_wrong_calls();
             check_keepers_decide();
+            check_late_keepers_are_answered_for();
         }
         check_nothing_left();
     } catch (const std::exception& e) {

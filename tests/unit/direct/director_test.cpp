@@ -114,6 +114,7 @@ struct outcome {
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
     std::vector<experience> learned{};
+    std::vector<bool> works_ahead{};  ///< after each call
 
     auto native_calls(std::size_t from) const {
         return std::count(used.begin() + static_cast<std::ptrdiff_t>(from), used.end(), "");
@@ -229,6 +230,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
         }
         o.used.emplace_back(how.use == nullptr ? "" : how.use->id);
         o.directives.push_back(how);
+        o.works_ahead.push_back(all[0].works_ahead());
     }
     for (const std::vector<decision>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
     o.explained = all.explained().front();
@@ -293,6 +295,48 @@ TEST(director, wins_back_the_tail_of_a_late_rank) {
     EXPECT_LT(tried.of_incumbent->tail, 41ms);
     EXPECT_EQ(tried.pattern->last, 3);
     EXPECT_FALSE(tried.measured);
+}
+
+/// A gather's root is late by 220 ms, except at the first call, for which ranks have met. Natively everything comes
+/// after that; a plan that begins early has had the time of the delay.
+program late_root(time_ns plain, time_ns early_takes) {
+    program p;
+    p.what = [](std::uint64_t) { return directed_call{collective::gather, rank(0), 256 << 10}; };
+    p.compute = [](std::uint64_t call, int r) { return time_ns(r == 0 && call > 1 ? 240ms : 20ms); };
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(660ms); };
+    const auto lateness = [](const arrivals& a) { return std::ranges::max(a) - std::ranges::min(a); };
+    p.plans = {{"gather/linear", [=](const arrivals&) { return plain; },
+                [=](std::uint64_t, const arrivals&, const arrivals&) { return plain; }},
+               {"gather/sorted_linear_sync+early", [=](const arrivals& a) { return 657ms - lateness(a); },
+                [=](std::uint64_t, const arrivals&, const arrivals&) { return early_takes; }}};
+    return p;
+}
+
+std::ptrdiff_t first_use(const outcome& o, std::string_view id) {
+    return std::ranges::find(o.used, id) - o.used.begin();
+}
+
+/// The native collective is as fast as the model allows without beginning early, so the model can be trusted.
+TEST(director, begins_early_soon_where_the_native_collective_confirms_the_model) {
+    const outcome o = directed(late_root(650ms, 445ms));
+    EXPECT_LT(first_use(o, "gather/sorted_linear_sync+early"), 10);
+    EXPECT_EQ(o.used.back(), "gather/sorted_linear_sync+early");
+    EXPECT_EQ(o.explained.front().made, verdict::tried);
+    ASSERT_TRUE(o.explained.front().promised);
+    EXPECT_EQ(o.explained.front().promised->tail, 437ms) << "the first call shows no arrivals";
+    // If the model says that the native collective should be faster, the model may be wrong.
+    const outcome doubtful = directed(late_root(445ms, 445ms));
+    EXPECT_GT(first_use(doubtful, "gather/sorted_linear_sync+early"), 20);
+}
+
+TEST(director, works_ahead_only_while_a_plan_does) {
+    const outcome kept = directed(late_root(650ms, 445ms));
+    EXPECT_FALSE(kept.works_ahead.front());
+    EXPECT_TRUE(kept.works_ahead.back());
+    const outcome withdrawn = directed(late_root(650ms, 700ms));
+    EXPECT_EQ(withdrawn.used.back(), "");
+    EXPECT_NE(std::ranges::find(withdrawn.works_ahead, true), withdrawn.works_ahead.end());
+    EXPECT_FALSE(withdrawn.works_ahead.back());
 }
 
 TEST(director, learns_nothing_from_calls_that_fail) {
