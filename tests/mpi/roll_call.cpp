@@ -260,7 +260,7 @@ void check_late_keepers_are_answered_for() {
             mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
             ranks);
         const roll_call::verdict v = looked_at.call_roll(c, keeper, 300us, in_any_case);
-        looked_at.run(mpi::made_by(v, looked_at.intent_of(a, c)), c);
+        looked_at.run(made_by(v, looked_at.intent_of(a, c)), c);
         const bool without_keeper = std::ranges::find(v.late, keeper) != v.late.end();
         if (without_keeper && (rests || !has_thread)) fail("a keeper that has no thread is answered for");
         answered += without_keeper ? 1 : 0;
