@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
     int* const all = malloc((size_t)ranks * numbers * sizeof *all);
     for (int k = 0; k < calls; ++k) {
         for (int i = 0; i < numbers; ++i) own[i] = me + i + k;
-        const struct timespec delay = {0, 5000000};
+        const struct timespec delay = {0, 20000000};
         MPI_Barrier(MPI_COMM_WORLD);
         if (me == 0) nanosleep(&delay, NULL);
         MPI_Gather(own, numbers, MPI_INT, all, numbers, MPI_INT, 0, MPI_COMM_WORLD);
