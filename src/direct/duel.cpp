@@ -220,6 +220,10 @@ told_choice contest::chosen(bool rolls) const {
     } catch (const error&) {
         // A problem that cannot be simulated gets no plan.
     }
+    // A plan that begins early needs the thread, so it must be better by half of the margin.
+    std::ranges::stable_sort(ranked, {}, [&](const candidate& c) {
+        return c.use->early ? c.end + part(std::max(c.end - last, time_ns{}), with_.how.margin / 2) : c.end;
+    });
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
         if (!c.use->early && (told.plain_tail == time_ns{} || tail < told.plain_tail)) told.plain_tail = tail;

@@ -105,13 +105,14 @@ std::uint64_t calls_in(const observe::observation& o) {
 }  // namespace
 
 session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
-    const time_ns begun = own_time();
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
     own_ = own_addresses();
     agree_on_settings();
+    const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
     pilots_.know_hosts(hosts_);
+    pilots_.expect(own_time() - together);  // both make a communicator and talk to all ranks
     remember();
     if (rank_ != 0) {
         try {
@@ -121,7 +122,6 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
         }
     }
     add_common_time();
-    pilots_.expect((own_time() - begun) / 2);  // both make communicators and talk to all ranks
 }
 
 session::~session() = default;
