@@ -21,7 +21,7 @@ std::vector<time_ns> after_first(std::vector<time_ns> arrivals) {
 
 contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
     since_ = 1;
-    first_.bytes = first.agreed_bytes();  // until all ranks have told theirs
+    if (first_.sizes_differ) first_.bytes = 0;  // until all ranks have told theirs
 }
 
 contest::contest(shared& with, const directed_call& first, const experience& known) : contest(with, first) {

@@ -54,10 +54,8 @@ struct directed_call {
     /// Not all ranks know the sizes: `bytes` are this rank's own, and may differ between ranks and calls.
     bool sizes_differ = false;
 
-    /// Equal on all ranks.
-    std::int64_t agreed_bytes() const { return sizes_differ ? 0 : bytes; }
-    /// The same for calls whose arrivals and times are alike.
-    operation kind() const { return operation_of(what, root, agreed_bytes()); }
+    /// Equal on all ranks, for calls whose arrivals and times are alike.
+    operation kind() const { return operation_of(what, root, sizes_differ ? 0 : bytes); }
 };
 
 /// How to make a call.

@@ -19,11 +19,11 @@ const directive& enforcer::arrive(const directed_call& c, time_ns) {
     current_ = &found->second;
     if (is_new) {
         current_->first = c;
-        current_->round_time = round_time_for(c.agreed_bytes());
+        current_->round_time = round_time_for(c.bytes);
     }
     if (++current_->count == 1) explain(*current_, decision::verdict::forced, "as was asked");
     how_.use = &use_;
-    how_.segments = use_.segmented ? std::min(pieces(c.agreed_bytes(), segment), most_segments) : 1;
+    how_.segments = use_.segmented ? std::min(pieces(c.bytes, segment), most_segments) : 1;
     how_.round_time = current_->round_time;
     return how_;
 }
@@ -43,7 +43,7 @@ void enforcer::explain(const calls& of, decision::verdict made, std::string_view
     decision d;
     d.made = made;
     d.what = of.first.what;
-    d.bytes = of.first.agreed_bytes();
+    d.bytes = of.first.bytes;
     if (traits(d.what).rooted) d.root = of.first.root.value;
     d.ranks = ranks_;
     d.call = of.count;
