@@ -19,15 +19,11 @@ std::vector<time_ns> after_first(std::vector<time_ns> arrivals) {
 
 }  // namespace
 
-contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) {
-    since_ = 1;
-    if (first_.sizes_differ) first_.bytes = 0;  // until all ranks have told theirs
-}
+contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) { since_ = 1; }
 
 contest::contest(shared& with, const directed_call& first, const experience& known) : contest(with, first) {
-    if (first_.sizes_differ && known.bytes > 0) first_.bytes = known.bytes;
     const double scale =
-        known.bytes > 0 && first_.bytes > 0 ? static_cast<double>(first_.bytes) / static_cast<double>(known.bytes) : 1;
+        known.bytes > 0 && first.bytes > 0 ? static_cast<double>(first.bytes) / static_cast<double>(known.bytes) : 1;
     const auto level_of = [&](const experience::times& t) {
         const time_ns tail = part(t.tail, scale);
         return level{tail, t.pace + tail - t.tail, {}, false};
@@ -95,7 +91,7 @@ std::optional<experience> contest::learned() const {
     if (!by_native.measured || (!is_kept && (!chosen_ || phase_ != phase::resting))) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
-    e.kind = first_.kind();
+    e.kind = operation_of(first_.what, first_.root, first_.bytes);
     e.bytes = first_.bytes;
     e.of_native = times_of(*by_native.measured);
     if (is_kept) {
@@ -115,13 +111,11 @@ bool contest::waits_for_all() const {
     return !t.rooted && t.input == holders::all && t.output == holders::all && t.name != "scan";
 }
 
-/// Of all chunks together.
-std::int64_t contest::all_bytes() const { return first_.bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1); }
-
 bool contest::follows() const {
     const contender& now = contenders_[incumbent_];
+    const collective_traits& t = traits(first_.what);
     return phase_ == phase::resting && now.use != nullptr && now.use->arrival_aware && now.measured &&
-           !now.measured->runs_ahead && all_bytes() >= followed &&
+           !now.measured->runs_ahead && first_.bytes * (t.chunked() ? with_.how.ranks : 1) >= followed &&
            with_.account.exchanging <= part(now.measured->pace, follow_share);
 }
 
@@ -139,7 +133,7 @@ bool contest::is_watched() const {
 void contest::direct(const directed_call& c) {
     const contender& by = contenders_[running()];
     how_.use = by.use;
-    how_.segments = pieces(c.sizes_differ ? first_.bytes : c.bytes, by.segment);
+    how_.segments = pieces(c.bytes, by.segment);
     how_.round_time = by.round_time;
     how_.arrivals = by.planned_by;
     // The communicator does not exchange arrivals itself where they are given.
@@ -163,22 +157,20 @@ void contest::report(time_ns now) {
     mine.spent_elsewhere = with_.account.spent_elsewhere();
     mine.free_duels_elsewhere = process != nullptr ? process->free_duels - with_.free_duels : 0;
     mine.has_run = with_.account.has_run(begin);
-    mine.bytes = bytes_;
     const std::uint64_t ticket = with_.others.gather(bytes_of(mine));
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are not urgent; ranks that are ahead of others need not wait for them.
     const bool soon = waits_for_all() || !chosen_;
     std::uint64_t patience = soon ? 1 : lag;
     if (phase_ == phase::resting && !follows()) patience = std::max(patience, interval_ / 4);
-    pending_.push_back({ticket, call_ + patience, call_ - 1, running(), watched_, list_});
+    pending_.push_back({ticket, call_ + patience, call_ - 1, running(), bytes_, watched_, list_});
 }
 
 void contest::learn(const pending& p) {
-    sample s{p.call, p.by};
+    sample s{p.call, p.by, p.bytes};
     time_ns busy{};
     time_ns elsewhere{};
     time_ns has_run = time_ns::max();
-    std::int64_t bytes = 0;
     for (const told_sample& t : messages_in<told_sample>(with_.others.take(p.ticket))) {
         s.arrivals.push_back(t.arrival);
         s.exits.push_back(t.exit);
@@ -187,10 +179,7 @@ void contest::learn(const pending& p) {
         elsewhere = std::max(elsewhere, t.spent_elsewhere);
         with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(t.free_duels_elsewhere));
         has_run = std::min(has_run, t.has_run);
-        bytes += t.bytes;
     }
-    s.bytes = bytes / with_.how.ranks;
-    if (first_.sizes_differ && first_.bytes == 0) first_.bytes = s.bytes;
     ledger& account = with_.account;
     account.pass(std::ranges::min(s.arrivals), std::ranges::max(s.next));
     account.count_in(elsewhere, has_run);

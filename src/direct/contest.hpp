@@ -80,6 +80,7 @@ private:
         std::uint64_t due;  // the call from which on it is used
         std::uint64_t call;
         std::size_t by;
+        std::int64_t bytes;
         bool watched;  // not only followed
         int list;      // the list of contenders that `by` is about
     };
@@ -89,7 +90,6 @@ private:
 
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
     bool waits_for_all() const;
-    std::int64_t all_bytes() const;
     bool follows() const;
     bool is_watched() const;
     void direct(const directed_call& c);

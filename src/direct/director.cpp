@@ -19,7 +19,7 @@ public:
     }
 
     const directive& arrive(const directed_call& c, time_ns now) {
-        const operation kind = c.kind();
+        const operation kind = operation_of(c.what, c.root, c.bytes);
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
             current_ = contests_.contains(kind) ? contests_.find(kind) : begin(kind, c);

@@ -51,11 +51,6 @@ struct directed_call {
     collective what = collective::barrier;
     rank root{};
     std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean
-    /// Not all ranks know the sizes: `bytes` are this rank's own, and may differ between ranks and calls.
-    bool sizes_differ = false;
-
-    /// Equal on all ranks, for calls whose arrivals and times are alike.
-    operation kind() const { return operation_of(what, root, sizes_differ ? 0 : bytes); }
 };
 
 /// How to make a call.

@@ -60,7 +60,7 @@ bool contest::is_promising(const contender& c) const {
 }
 
 bool contest::is_worthwhile(time_ns tail) const {
-    return all_bytes() >= smallest && tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
+    return tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
 }
 
 /// The risk: a challenger that is slower than predicted, by half of the tail in each call of its trial.
@@ -98,7 +98,7 @@ bool contest::may_call_roll() const {
     const contender& now = contenders_[incumbent_];
     if (now.rolls || rolls_ >= most_roll_calls || wait_ > 0 || now.measured->runs_ahead || now.newest.empty())
         return false;
-    if (all_bytes() < followed) return false;
+    if (first_.bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1) < followed) return false;
     return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->tail / 4 && affords_choice();
 }
 

@@ -19,7 +19,6 @@ struct told_sample {
     time_ns spent_elsewhere{};
     std::int64_t free_duels_elsewhere = 0;
     time_ns has_run{};
-    std::int64_t bytes = 0;  ///< as this rank knows them
 };
 
 /// What a choice found: plans, the best first.

@@ -7,9 +7,6 @@ namespace rubato::direct {
 
 /// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
-/// Calls with fewer bytes, all chunks together, are left alone: with ranks that are late, plans of Rubato take as long
-/// as the native collective.
-constexpr std::int64_t smallest = 16 << 10;
 /// Calls with at least as many bytes are followed while a plan by arrivals makes them: every call's arrivals are
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;

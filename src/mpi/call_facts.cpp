@@ -204,11 +204,6 @@ bool call_facts::exact() const {
     return op_number >= 0 && type_number >= 0 && predefined_types()[static_cast<std::size_t>(type_number)].exact;
 }
 
-std::int64_t call_facts::own_bytes() const {
-    if (bytes != intent::unknown || wrong || in.each.counts.empty()) return bytes;
-    return sum(in.each.counts) * in.element / ranks;
-}
-
 layout call_facts::sizes() const {
     if (!traits().reduces) return {in.in_bytes(true), out.in_bytes(true)};
     if (in.each.counts.empty()) return layout::uniform(in.count);

@@ -60,8 +60,6 @@ struct call_facts {
     bool is_roots_alone(const call_side& s) const {
         return !traits().one_count() && (&s == &in ? traits().input : traits().output) == holders::root;
     }
-    /// Of this rank's chunk, the mean one of its input where it has several; intent::unknown if an argument is wrong.
-    std::int64_t own_bytes() const;
     /// How large its blocks are: elements where data is combined, else bytes, one chunk after the other.
     layout sizes() const;
     /// Where chunks differ: the bytes of another rank's chunk, if this rank knows them.

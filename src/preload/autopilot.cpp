@@ -44,16 +44,11 @@ bool all_may_begin_early(MPI_Comm comm, bool wanted) {
 
 }  // namespace
 
-bool on_several_hosts(std::span<const std::int32_t> hosts) {
-    return std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
-}
-
 bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     const collective_traits& t = c.traits();
     if (t.rooted && (c.root < 0 || c.root >= c.ranks)) return false;
     if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
     if (!how.force.empty()) return is_of(how.force, c.what);
-    if (!t.sizes_known_to_all()) return on_several_hosts(how.hosts);
     return (t.chunked() ? c.agreed_bytes * c.ranks : c.agreed_bytes) >= smallest;
 }
 
@@ -82,9 +77,8 @@ public:
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
         try {
             if (!concerns(how_, c) || !may_replace(c)) return native();
-            const bool differ = !c.traits().sizes_known_to_all();
             const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
-                                  std::max<std::int64_t>(0, differ ? c.own_bytes() : c.agreed_bytes), differ};
+                                  std::max<std::int64_t>(0, c.agreed_bytes)};
             mpi_call call(*this, c, native);
             const int code = make_call(*guide_, d, call);
             let_thread_rest();
@@ -106,7 +100,8 @@ private:
         s.ranks = ours_.size();
         s.margin = how.margin;
         s.spend = how.spend;
-        s.between_hosts = on_several_hosts(ours_.hosts());
+        const std::vector<std::int32_t>& hosts = ours_.hosts();
+        s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
         s.early = all_may_begin_early(board_->comm(), how.background);
         s.process = how.process;
         s.remembered = how.remembered;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "direct/director.hpp"
-#include "direct/rules.hpp"
 #include "mpi/call_facts.hpp"
 
 #include <exception>
@@ -15,14 +14,12 @@
 
 namespace rubato::preload {
 
-bool on_several_hosts(std::span<const std::int32_t> hosts);
-
 /// Modes auto and force. One thread at a time; several of these may be used by several threads if MPI allows it.
 /// Making one and destroying it are collective; destroy it before MPI_Finalize.
 class autopilot {
 public:
     /// In bytes of the largest buffer: what mode auto does not leave alone.
-    static constexpr std::int64_t smallest = direct::smallest;
+    static constexpr std::int64_t smallest = 16 << 10;
 
     /// Equal on all ranks.
     struct settings {
@@ -47,7 +44,7 @@ public:
     autopilot& operator=(const autopilot&) = delete;
 
     /// Whether a call could be made by anything but the native collective. Equal on all ranks. In mode auto small ones
-    /// could not nor, on one host, v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
+    /// could not, nor v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
     static bool concerns(const settings& how, const mpi::call_facts& c);
 
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of

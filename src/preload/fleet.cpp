@@ -18,17 +18,9 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
     for (const collective_traits& t : collectives()) {
         const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
-        if (how.mode == mode::automatic) replaced = !left_alone;
+        if (how.mode == mode::automatic) replaced = t.sizes_known_to_all() && !left_alone;
         if (how.mode == mode::force) replaced = find_algorithm(how.force).what == t.what && !left_alone;
     }
-}
-
-void fleet::know_hosts(std::vector<std::int32_t> hosts) {
-    how_.hosts = std::move(hosts);
-    if (forces() || on_several_hosts(how_.hosts)) return;
-    // To find out how large such calls are takes longer than they do.
-    for (const collective_traits& t : collectives())
-        if (!t.sizes_known_to_all()) replaces_[static_cast<std::size_t>(t.what)] = false;
 }
 
 std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain) const {

@@ -14,7 +14,7 @@ public:
     /// `clock` is common to all ranks; `begin`, on the own clock, is when MPI_Init was called.
     void prepare(const settings& how, own_clock clock, time_ns begin);
     /// Of each rank of the world.
-    void know_hosts(std::vector<std::int32_t> hosts);
+    void know_hosts(std::vector<std::int32_t> hosts) { how_.hosts = std::move(hosts); }
     /// Making an autopilot takes about as long.
     void expect(time_ns expected) { took_ = expected; }
 

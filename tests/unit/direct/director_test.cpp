@@ -205,9 +205,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
         const arrivals real = clocks;
         directive how;
         for (int r = 0; r < p.ranks; ++r) {
-            directed_call mine = c;
-            if (c.sizes_differ) mine.bytes = c.bytes * (2 * r + 1) / p.ranks;  // in the mean as many
-            const directive& d = all[r].arrive(mine, clocks[static_cast<std::size_t>(r)]);
+            const directive& d = all[r].arrive(c, clocks[static_cast<std::size_t>(r)]);
             if (r == 0) how = d;
             EXPECT_TRUE(alike(how, d)) << "call " << call << ", rank " << r;
         }
@@ -553,31 +551,6 @@ TEST(director, carries_over_a_plan_that_is_ahead_on_trial) {
     EXPECT_EQ(o.explained.front().made, verdict::tried);
     EXPECT_GT(o.explained.front().call + direct::trial, 11U) << "the trial is over";
     EXPECT_EQ(o.native_calls(10), 0);
-}
-
-/// Calls of a v-form; all have the same mean.
-program of_unequal_chunks(std::int64_t bytes) {
-    program p = late_rank(3);
-    p.plans.front().id = "gatherv/sorted_linear_sync";
-    p.what = [=](std::uint64_t) { return directed_call{collective::gatherv, rank(0), bytes, true}; };
-    return p;
-}
-
-TEST(director, learns_sizes_that_not_all_know) {
-    const outcome o = directed(of_unequal_chunks(640 << 10));
-    EXPECT_EQ(o.native_calls(30), 0);
-    EXPECT_EQ(o.directives.back().segments, 40U) << "by the mean chunk";
-    ASSERT_EQ(o.learned.size(), 1U);
-    EXPECT_EQ(o.learned.front().bytes, 640 << 10);
-    program again = of_unequal_chunks(640 << 10);
-    again.remembered = o.learned;
-    EXPECT_EQ(directed(again).native_calls(0), 0);
-}
-
-TEST(director, leaves_small_calls_alone_once_it_knows_that_they_are) {
-    const outcome o = directed(of_unequal_chunks(1 << 10));
-    EXPECT_EQ(o.native_calls(0), 400);
-    EXPECT_EQ(o.decisions(verdict::tried), 0U);
 }
 
 TEST(director, begins_with_what_it_remembers) {
