@@ -83,12 +83,13 @@ void contest::refused(std::string_view reason) {
 
 std::optional<experience> contest::learned() const {
     const contender& by_native = contenders_[native];
+    if (!by_native.measured) return std::nullopt;
     // A plan on trial may be ahead.
     const bool leads = phase_ == phase::trying && challenger_ != native && contenders_[challenger_].measured &&
                        beats(*contenders_[challenger_].measured, *contenders_[incumbent_].measured);
     const contender& now = contenders_[leads ? challenger_ : incumbent_];
     const bool is_kept = now.use != nullptr && now.measured;
-    if (!by_native.measured || (!is_kept && (!chosen_ || phase_ != phase::resting))) return std::nullopt;
+    if (!is_kept && (!chosen_ || phase_ != phase::resting)) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
     e.kind = operation_of(first_.what, first_.root, first_.bytes);
@@ -205,7 +206,11 @@ void contest::learn(const pending& p) {
                 first_call(c);
             } else {
                 block_.push_back(c);
-                if (next_ == next::choice) order_if_worthwhile();
+                // Nothing is known of it if what was remembered proved wrong.
+                if (!contenders_[incumbent_].measured)
+                    first_call(c);
+                else if (next_ == next::choice)
+                    order_if_worthwhile();
                 if (block_.size() == block) measured();
             }
             break;

@@ -2,7 +2,6 @@
 
 #include "direct/contest.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -23,7 +22,11 @@ public:
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
             current_ = contests_.contains(kind) ? contests_.find(kind) : begin(kind, c);
-        return current_->second.arrive(c, now);
+        direct::contest& of = current_->second;
+        ahead_ -= of.last().works_ahead() ? 1 : 0;
+        const directive& how = of.arrive(c, now);
+        ahead_ += how.works_ahead() ? 1 : 0;
+        return how;
     }
     void leave(time_ns now) { current_->second.leave(now); }
     void failed() { current_->second.failed(); }
@@ -34,9 +37,7 @@ public:
             if (auto one = c.learned()) all.push_back(std::move(*one));
         return all;
     }
-    bool works_ahead() const {
-        return std::ranges::any_of(contests_, [](const auto& each) { return each.second.last().works_ahead(); });
-    }
+    bool works_ahead() const { return ahead_ > 0; }
 
 private:
     using all_contests = std::map<operation, direct::contest>;
@@ -66,6 +67,7 @@ private:
     direct::shared shared_;
     std::map<operation, direct::contest> contests_{};
     std::map<operation, direct::contest>::iterator current_ = contests_.end();
+    int ahead_ = 0;  // contests whose last call was begun, or may be answered for, before its rank arrived
 };
 
 director::director(settings how, board& others, explainer explain)

@@ -25,7 +25,7 @@
 namespace rubato::mpi {
 namespace {
 
-constexpr std::int64_t version = 6;  // of what ranks must agree on: plans, tags, announcements
+constexpr std::int64_t version = 7;  // of what ranks must agree on: plans, tags, announcements
 
 /// Ranks with equal values have the same algorithms under the same numbers.
 std::int64_t protocol() {
@@ -72,6 +72,9 @@ public:
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
         const player::settings agreed = agree_on(how);
         quantum_ = agreed.plans.quantum;
+        if (!how.hosts.empty() && std::cmp_not_equal(how.hosts.size(), size_))
+            throw error(fmt::format("{} hosts for {} ranks", how.hosts.size(), size_), "each rank is on one",
+                        "name the host of each rank, or none");
         hosts_ = how.hosts.empty() ? hosts_of(comm_.get()) : std::move(how.hosts);
         if (how.clock_is_common)
             sync_ = {.first = 10, .again = 5};

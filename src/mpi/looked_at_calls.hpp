@@ -12,7 +12,8 @@ class RUBATO_API looked_at_calls {
 public:
     explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
 
-    /// The private communicator, on which calls that are told their arrivals make no collectives.
+    /// The private communicator. Calls may begin to exchange arrivals on it, in the thread that makes them; so whoever
+    /// makes other collectives on it does so in that thread, in the same order on all ranks.
     MPI_Comm comm() const;
 
     /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).

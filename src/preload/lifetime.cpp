@@ -1,5 +1,6 @@
 // The entries by which a program begins, makes and frees communicators, and ends.
 #include "preload/guard.hpp"
+#include "preload/loaded_symbols.hpp"
 #include "preload/next.hpp"
 #include "preload/session.hpp"
 #include "preload/thread_level.hpp"
@@ -12,6 +13,12 @@ namespace {
 std::string_view variable(const char* name) {
     const char* const text = std::getenv(name);
     return text != nullptr ? text : "";
+}
+
+/// Open MPI 4 makes no windows over TCP with MPI_THREAD_MULTIPLE. So a program that may want some gets that level only
+/// if somebody asks for it.
+bool raises_level() {
+    return raises_thread_level(variable) && (variable("RUBATO_BACKGROUND") == "on" || !may_make_windows());
 }
 
 template <class Native>
@@ -80,33 +87,30 @@ using namespace rubato::preload;
         return create(made, [&] { return next values; });            \
     }
 
-#define ENTRIES(prefix)                                                                                        \
-    extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                         \
-        static const auto next = next_function(prefix##_Init, #prefix "_Init");                                \
-        static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");           \
-        return begin([&] {                                                                                     \
-            int provided = 0;                                                                                  \
-            return raises_thread_level(variable) ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided)     \
-                                                 : next(argc, argv);                                           \
-        });                                                                                                    \
-    }                                                                                                          \
-    extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {     \
-        static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                  \
-        return begin([&] {                                                                                     \
-            return next(argc, argv, raises_thread_level(variable) ? MPI_THREAD_MULTIPLE : required, provided); \
-        });                                                                                                    \
-    }                                                                                                          \
-    extern "C" RUBATO_API int prefix##_Finalize() {                                                            \
-        static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                        \
-        return end([] { return next(); });                                                                     \
-    }                                                                                                          \
-    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                             \
-        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                      \
-        return release(comm, [&] { return next(comm); });                                                      \
-    }                                                                                                          \
-    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                       \
-        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");          \
-        return release(comm, [&] { return next(comm); });                                                      \
+#define ENTRIES(prefix)                                                                                            \
+    extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                             \
+        static const auto next = next_function(prefix##_Init, #prefix "_Init");                                    \
+        static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");               \
+        return begin([&] {                                                                                         \
+            int provided = 0;                                                                                      \
+            return raises_level() ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided) : next(argc, argv);    \
+        });                                                                                                        \
+    }                                                                                                              \
+    extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {         \
+        static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                      \
+        return begin([&] { return next(argc, argv, raises_level() ? MPI_THREAD_MULTIPLE : required, provided); }); \
+    }                                                                                                              \
+    extern "C" RUBATO_API int prefix##_Finalize() {                                                                \
+        static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                            \
+        return end([] { return next(); });                                                                         \
+    }                                                                                                              \
+    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                                 \
+        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                          \
+        return release(comm, [&] { return next(comm); });                                                          \
+    }                                                                                                              \
+    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                           \
+        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");              \
+        return release(comm, [&] { return next(comm); });                                                          \
     }
 
 ENTRIES(MPI)

@@ -11,7 +11,7 @@ namespace rubato::preload {
 
 class mpi_board final : public board {
 public:
-    /// On the private communicator of `ours`: its calls send messages, the board makes collectives, which do not meet.
+    /// On the private communicator of `ours`. All ranks make its calls and the board's exchanges in the same order.
     /// Without `network`, it is measured when first needed.
     mpi_board(MPI_Comm comm, mpi::communicator& ours, std::optional<model> network)
         : comm_(comm), ours_(ours), network_(network) {}

@@ -2,13 +2,15 @@
  * for the root.
  *
  *   mpirun -n P late_root [funneled]
+ *
+ * With WINDOWS it also makes one for one-sided communication.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { numbers = 32768, calls = 40 };
+enum { numbers = 1 << 19, calls = 40 };
 
 int main(int argc, char** argv) {
     int level = -1, provided = -1, me, ranks, wrong = 0;
@@ -31,6 +33,11 @@ int main(int argc, char** argv) {
     }
     const char* const name = level == MPI_THREAD_MULTIPLE ? "multiple" : "less";
     if (argc > 1 && provided != level) wrong = 1;
+#ifdef WINDOWS
+    MPI_Win window;
+    MPI_Win_create(own, numbers * sizeof *own, sizeof *own, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_free(&window);
+#endif
     printf("%s, %d wrong\n", name, wrong);
     MPI_Finalize();
     return 0;
