@@ -296,8 +296,9 @@ private:
         std::optional<data> copy;
         if (c.what == collective::reduce && c.send == MPI_IN_PLACE) c.send = copy.emplace(out).at(0);
 #ifdef MPICH_VERSION
-        // Its reduce_scatter_block of a user's operator on derived types is wrong: so take a part of an allreduce.
-        if (scatters_sums() && c.op != MPI_SUM && c.op != MPI_MAX) {
+        // Its reduce_scatter_block of a user's operator on derived types is wrong, and in place a reduce_scatter ends
+        // the program where the rank's chunk is longer than what lies before it: so take a part of an allreduce.
+        if (scatters_sums() && (c.send == MPI_IN_PLACE || (c.op != MPI_SUM && c.op != MPI_MAX))) {
             data whole = c.send == MPI_IN_PLACE ? out : in;
             mpi::call reduced = c;
             reduced.what = collective::allreduce;
