@@ -77,7 +77,7 @@ double contest::error_in_doubt(const contender& c) const {
     if (!c.use->early || plain_tail_ <= time_ns{}) return no_doubt;
     const time_ns by_native = contenders_[native].measured->tail;
     return std::clamp(static_cast<double>(by_native.count()) / static_cast<double>(plain_tail_.count()),
-                      no_doubt_of_seen, no_doubt);
+                      no_doubt_of_confirmed, no_doubt);
 }
 
 bool contest::leaves_no_doubt(const contender& c) const {
@@ -220,10 +220,6 @@ told_choice contest::chosen(bool rolls) const {
     } catch (const error&) {
         // A problem that cannot be simulated gets no plan.
     }
-    // A plan that begins early needs the thread, so it must be better by half of the margin.
-    std::ranges::stable_sort(ranked, {}, [&](const candidate& c) {
-        return c.use->early ? c.end + part(std::max(c.end - last, time_ns{}), with_.how.margin / 2) : c.end;
-    });
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
         if (!c.use->early && (told.plain_tail == time_ns{} || tail < told.plain_tail)) told.plain_tail = tail;

@@ -19,9 +19,10 @@ constexpr time_ns least_patience = std::chrono::microseconds(50);
 constexpr time_ns most_patience = std::chrono::milliseconds(10);
 /// A prediction that leaves no doubt: even if it is wrong by so much, the plan is better by the margin.
 constexpr double no_doubt = 1.5;
-/// Likewise where arrivals are seen, and only the model may be wrong; or where the native collective shows that the
-/// model is right.
+/// Likewise where arrivals are seen, and only the model may be wrong.
 constexpr double no_doubt_of_seen = 1.25;
+/// Likewise where the native collective shows that the model is right.
+constexpr double no_doubt_of_confirmed = 1.1;
 /// What is known of one size is a first guess for others, up to so many size classes away.
 constexpr int nearest_classes = 2;
 /// Levels that were remembered are given up where the first calls differ by more than this factor.

@@ -112,7 +112,10 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
     pilots_.know_hosts(hosts_);
-    pilots_.expect(own_time() - together);  // both make a communicator and talk to all ranks
+    // Both make a communicator and talk to all ranks. The rank that was last to come has not waited.
+    std::int64_t took = (own_time() - together).count();
+    check(PMPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_INT64_T, MPI_MIN, comm_->get()), "MPI_Allreduce");
+    pilots_.expect(time_ns(took));
     remember();
     if (rank_ != 0) {
         try {
