@@ -556,13 +556,6 @@ intent looked_at_calls::intent_of(const selection& how, const call_facts& c) con
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
 void looked_at_calls::pass() { on_.pass(); }
 roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
-                                              roll_call::decision decide, bool refused) {
-    return on_.call_roll({.keeper = keeper,
-                          .what = called_by(c, refused || c.wrong),
-                          .patience = patience,
-                          .decide = std::move(decide)});
-}
-roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
                                               const roll_call::order& in_any_case, bool refused) {
     roll_call::invocation i{.keeper = keeper,
                             .what = called_by(c, refused || c.wrong),

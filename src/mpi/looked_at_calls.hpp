@@ -22,13 +22,10 @@ public:
     /// Counts a call that this rank does not make here, though others may.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
-    /// engine/rolled.hpp) or pass is to be called. All must name the same keeper, which alone is asked to decide.
-    /// `refused`: this rank cannot make the call; the verdict is native then, unless it came before. If ranks have
-    /// called different collectives, throws and counts the call.
-    roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience, roll_call::decision decide,
-                                 bool refused = false);
-    /// The same for an order that does not depend on who is late. Then a late keeper's background thread answers for
-    /// it.
+    /// engine/rolled.hpp) or pass is to be called. All must name the same keeper, whose order counts; if it is late,
+    /// its background thread answers by the order of those who are there. `refused`: this rank cannot make the call;
+    /// the verdict is native then, unless it came before. If ranks have called different collectives, throws and counts
+    /// the call.
     roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience,
                                  const roll_call::order& in_any_case, bool refused = false);
     /// No call begins early from now on, nor has a keeper that may be late: the background thread does not look at this

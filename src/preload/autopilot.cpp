@@ -102,7 +102,7 @@ private:
         s.spend = how.spend;
         const std::vector<std::int32_t>& hosts = ours_.hosts();
         s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
-        s.early = all_may_begin_early(board_->comm(), how.background);
+        s.early = all_may_begin_early(looked_at_.comm(), how.background);
         s.process = how.process;
         s.remembered = how.remembered;
         return s;

@@ -20,8 +20,6 @@ public:
     mpi_board(const mpi_board&) = delete;
     mpi_board& operator=(const mpi_board&) = delete;
 
-    MPI_Comm comm() const { return comm_; }
-
     std::uint64_t gather(std::span<const std::byte> mine) override;
     std::uint64_t tell(rank from, std::span<const std::byte> message) override;
     std::vector<std::byte> take(std::uint64_t ticket) override;

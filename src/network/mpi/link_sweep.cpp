@@ -1,7 +1,8 @@
 #include "network/mpi/link_sweep.hpp"
 
 #include "mpi/broadcast.hpp"
-#include "mpi/datatype.hpp"
+#include "mpi/mpi_transport.hpp"
+#include "mpi/private_communicator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -136,7 +137,8 @@ MPI_Comm pair_of(MPI_Comm comm, int other) {
     const std::array<int, 2> ranks{0, other};
     check(MPI_Comm_group(comm, &all), "MPI_Comm_group");
     check(MPI_Group_incl(all, 2, ranks.data(), &two), "MPI_Group_incl");
-    const int code = MPI_Comm_create_group(comm, two, 0, &pair);
+    // Open MPI sends messages with this tag on `comm`, where calls may be under way.
+    const int code = MPI_Comm_create_group(comm, two, tag_layout(tag_upper_bound()).beside(3), &pair);
     MPI_Group_free(&two);
     MPI_Group_free(&all);
     check(code, "MPI_Comm_create_group");
