@@ -77,10 +77,8 @@ public:
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
         try {
             if (!concerns(how_, c) || !may_replace(c)) return native();
-            const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
-                                  std::max<std::int64_t>(0, c.agreed_bytes)};
             mpi_call call(*this, c, native);
-            const int code = make_call(*guide_, d, call);
+            const int code = make_call(*guide_, known(c), call);
             let_thread_rest();
             if (call.was_too_long()) PMPI_Comm_call_errhandler(user_, code);
             return code;
@@ -105,6 +103,8 @@ private:
         s.early = all_may_begin_early(looked_at_.comm(), how.background);
         s.process = how.process;
         s.remembered = how.remembered;
+        s.seen = how.seen;
+        s.came = how.came;
         return s;
     }
 

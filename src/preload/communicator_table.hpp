@@ -30,8 +30,9 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
-    /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
-    bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
+    /// Makes its autopilot, for a call to which this rank came at `came`; false if it gets none, for now or for good.
+    /// Collective.
+    bool make_pilot(MPI_Comm comm, communicator_state& state, time_ns came) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.
