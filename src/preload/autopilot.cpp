@@ -49,6 +49,7 @@ bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     if (t.rooted && (c.root < 0 || c.root >= c.ranks)) return false;
     if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
     if (!how.force.empty()) return is_of(how.force, c.what);
+    if (!t.sizes_known_to_all()) return true;
     return (t.chunked() ? c.agreed_bytes * c.ranks : c.agreed_bytes) >= smallest;
 }
 
@@ -78,7 +79,7 @@ public:
         try {
             if (!concerns(how_, c) || !may_replace(c)) return native();
             const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
-                                  std::max<std::int64_t>(0, c.agreed_bytes)};
+                                  std::max<std::int64_t>(0, c.agreed_bytes), c.largest_buffer()};
             mpi_call call(*this, c, native);
             const int code = make_call(*guide_, d, call);
             let_thread_rest();

@@ -31,7 +31,8 @@ public:
         return find_or_make(comm);
     }
     /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
-    bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
+    /// It could make this call.
+    bool has_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.
@@ -43,7 +44,8 @@ private:
     communicator_state* find_or_make(MPI_Comm comm) noexcept;
     communicator_state* attribute_of(MPI_Comm comm) const;
     std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
-    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state, time_ns gain);
+    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, const communicator_state& state,
+                                                communicator_state::waiting& calls, std::int64_t bytes, time_ns gain);
     autopilot::settings settings_for(MPI_Comm comm, communicator_state& state);
     void end_pilot(communicator_state& state) noexcept;
     communicator_state* first_with_pilot() noexcept;

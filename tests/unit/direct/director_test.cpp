@@ -6,6 +6,7 @@
 #include "direct/decision.hpp"
 #include "direct/enforcer.hpp"
 #include "direct/rules.hpp"
+#include "rubato/simulate.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,12 +26,13 @@ using namespace std::chrono_literals;
 
 /// What all ranks have on their boards.
 struct wall {
-    explicit wall(int n) : ranks(n) {}
+    explicit wall(int n, const model& m = {}) : ranks(n), network(m) {}
     struct entry {
         std::map<int, std::vector<std::byte>> said{};
         int from = -1;  // of one rank for all
     };
     int ranks;
+    model network;
     std::deque<entry> entries{};
     int synchronised = 0;
     std::mutex mutex{};
@@ -56,7 +58,7 @@ public:
     void synchronise() override {
         if (me_ == 0) ++wall_.synchronised;
     }
-    const model& network() override { return network_; }
+    const model& network() override { return wall_.network; }
     time_ns now() override { return clock_; }
 
 private:
@@ -74,7 +76,6 @@ private:
     int me_;
     time_ns& clock_;
     std::uint64_t next_ = 0;
-    model network_{};
 };
 
 using arrivals = std::vector<time_ns>;
@@ -103,7 +104,8 @@ struct program {
     time_ns choosing = 20ms;
     std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
     std::vector<experience> remembered{};
-    bool waits = true;  ///< all leave when the last does; else all but rank 0 go on at once
+    bool waits = true;               ///< all leave when the last does; else all but rank 0 go on at once
+    std::optional<model> network{};  ///< of the real choice, which takes no time
 };
 
 struct outcome {
@@ -113,6 +115,7 @@ struct outcome {
     std::vector<decision> explained{};
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
+    std::size_t exchanges = 0;
     std::vector<experience> learned{};
     std::vector<bool> works_ahead{};  ///< after each call
 
@@ -145,8 +148,9 @@ time_ns natively(const program& p) {
 class directors {
 public:
     directors(int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
-              std::deque<effort>* processes = nullptr, const std::vector<experience>& remembered = {})
-        : wall_{ranks}, explained_(static_cast<std::size_t>(ranks)) {
+              std::deque<effort>* processes = nullptr, const std::vector<experience>& remembered = {},
+              const model& network = {})
+        : wall_{ranks, network}, explained_(static_cast<std::size_t>(ranks)) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
             boards_.emplace_back(wall_, r, clocks[i]);
@@ -163,6 +167,7 @@ public:
     director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
     const std::vector<std::vector<decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
+    std::size_t exchanges() const { return wall_.entries.size(); }
 
 private:
     wall wall_;
@@ -182,7 +187,8 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
     std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks), begin);
     directors all(
         p.ranks, clocks,
-        [&](int r) {
+        [&](int r) -> director::choice {
+            if (p.network) return {};
             return [&, r](const problem& q, std::int64_t) {
                 clocks[static_cast<std::size_t>(r)] += p.choosing;
                 o.chosen += p.choosing;
@@ -198,14 +204,16 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
                 return found;
             };
         },
-        processes, p.remembered);
+        processes, p.remembered, p.network.value_or(model{}));
     for (std::uint64_t call = 1; call <= p.calls; ++call) {
         const directed_call c = p.what(call);
         for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
         const arrivals real = clocks;
         directive how;
         for (int r = 0; r < p.ranks; ++r) {
-            const directive& d = all[r].arrive(c, clocks[static_cast<std::size_t>(r)]);
+            directed_call mine = c;
+            if (r != c.root.value) mine.own = c.own * (2 * r + 1) / (p.ranks * p.ranks);
+            const directive& d = all[r].arrive(mine, clocks[static_cast<std::size_t>(r)]);
             if (r == 0) how = d;
             EXPECT_TRUE(alike(how, d)) << "call " << call << ", rank " << r;
         }
@@ -234,6 +242,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
     o.explained = all.explained().front();
     o.total = std::ranges::max(clocks);
     o.synchronised = all.synchronised();
+    o.exchanges = all.exchanges();
     o.learned = all[0].learned();
     for (int r = 1; r < p.ranks; ++r) EXPECT_EQ(all[r].learned(), o.learned);
     return o;
@@ -551,6 +560,126 @@ TEST(director, carries_over_a_plan_that_is_ahead_on_trial) {
     EXPECT_EQ(o.explained.front().made, verdict::tried);
     EXPECT_GT(o.explained.front().call + direct::trial, 11U) << "the trial is over";
     EXPECT_EQ(o.native_calls(10), 0);
+}
+
+/// A v-form: the root alone knows how many bytes a call has.
+program of_unequal_chunks(std::function<std::int64_t(std::uint64_t call)> bytes) {
+    program p = late_rank(3);
+    p.plans.front().id = "gatherv/sorted_linear_sync";
+    p.what = [=](std::uint64_t call) { return directed_call{collective::gatherv, rank(0), 0, bytes(call)}; };
+    // Times are in proportion to the size.
+    const auto scaled = [=](std::uint64_t call, time_ns t) {
+        return times(t, static_cast<double>(bytes(call)) / static_cast<double>(5 * (64 << 10)));
+    };
+    p.native_tail = [=](std::uint64_t call, const arrivals&) { return scaled(call, 40ms); };
+    p.plans.front().tail = [=](std::uint64_t call, const arrivals& by, const arrivals& real) {
+        return scaled(call, !by.empty() && last_of(by) == last_of(real) ? 10ms : 30ms);
+    };
+    return p;
+}
+
+constexpr std::int64_t usual_bytes = 5 * (64 << 10);
+
+TEST(director, learns_sizes_that_not_all_know) {
+    program p = of_unequal_chunks([](std::uint64_t call) { return usual_bytes + (call % 5) * (usual_bytes / 10); });
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_LT(o.total, natively(p) - 27ms * 400);
+    ASSERT_EQ(o.learned.size(), 1U);
+    EXPECT_GE(o.learned.front().bytes, 64 << 10);
+    EXPECT_LE(o.learned.front().bytes, 96 << 10);
+    p.remembered = o.learned;
+    const outcome again = directed(p);
+    EXPECT_EQ(again.native_calls(0), 0);
+    p.what = [](std::uint64_t) { return directed_call{collective::gatherv, rank(1), 0, usual_bytes}; };
+    EXPECT_EQ(directed(p).native_calls(0), 0) << "another root";
+}
+
+TEST(director, leaves_small_calls_alone_once_it_knows_that_they_are) {
+    program p = of_unequal_chunks([](std::uint64_t call) { return call % 3 == 0 ? 0 : 1 << (call % 14); });
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(40ms); };
+    p.calls = 5000;
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(0), 5000);
+    EXPECT_EQ(o.decisions(verdict::tried), 0U);
+    EXPECT_EQ(o.chosen, 0ms);
+    EXPECT_LT(o.exchanges, 20U) << "asking is rare";
+}
+
+TEST(director, follows_sizes_that_move_for_good) {
+    for (const double factor : {0.1, 30.}) {
+        program p = of_unequal_chunks([=](std::uint64_t call) {
+            return call <= 200 ? usual_bytes : static_cast<std::int64_t>(factor * usual_bytes);
+        });
+        p.plans.front().promised = [](const arrivals&) { return time_ns(2ms); };
+        p.calls = 600;
+        const outcome o = directed(p);
+        EXPECT_EQ(o.native_calls(30) - o.native_calls(200), 0) << factor;
+        EXPECT_GT(o.native_calls(200), 2) << "it is measured anew";
+        EXPECT_LT(o.native_calls(200), 40) << factor;
+        EXPECT_EQ(o.used.back(), "gatherv/sorted_linear_sync") << factor;
+        EXPECT_LT(o.total, natively(p)) << factor;
+        ASSERT_EQ(o.learned.size(), 1U);
+        EXPECT_EQ(o.learned.front().bytes, static_cast<std::int64_t>(factor * usual_bytes) / 5);
+    }
+}
+
+/// Times of calls of other sizes are not compared, and it is not asked for sizes for ever.
+TEST(director, keeps_its_promise_where_sizes_keep_changing) {
+    for (const int most : {3, 6, 10}) {
+        for (const time_ns real : {10ms, 60ms, 400ms}) {
+            program p = of_unequal_chunks([=](std::uint64_t call) {
+                return usual_bytes << splitmix(call).below(static_cast<std::uint64_t>(most));
+            });
+            p.plans.front().tail = [native = p.native_tail, real](std::uint64_t call, const arrivals&,
+                                                                  const arrivals& all) {
+                return native(call, all) * real.count() / time_ns(40ms).count();
+            };
+            p.calls = 3000;
+            const outcome o = directed(p);
+            EXPECT_LE(o.total, times(natively(p), 1.02)) << most << ", " << format_time(real);
+            EXPECT_TRUE(o.exchanges < 200 || o.decisions(verdict::kept) > 0) << most << ", " << format_time(real);
+        }
+    }
+}
+
+/// A gatherv on a slow network, chosen for by simulation. Natively the root receives in the order of ranks and, if
+/// messages wait for their receiver, all that come after a late rank's wait with it.
+TEST(director, finds_a_plan_for_a_gatherv_that_waits_for_a_late_rank) {
+    constexpr std::int64_t chunk = 128 << 10;
+    for (const bool waits : {true, false}) {
+        for (const int late : {1, 3, 15}) {
+            program p;
+            p.ranks = 16;
+            p.calls = 60;
+            p.network = parse_model("loggp:L=100us,o=10us,g=10us,G=160ns");
+            p.compute = [=](std::uint64_t, int r) { return r == late ? time_ns(600ms) : time_ns(20ms); };
+            p.what = [](std::uint64_t) { return directed_call{collective::gatherv, rank(0), 0, 16 * chunk}; };
+            p.native_tail = [=](std::uint64_t, const arrivals& real) {
+                const bool meet = std::ranges::max(real) - std::ranges::min(real) < 100ms;
+                const int left = meet ? 15 : waits ? 16 - late : 1;
+                return left * times(1ns, 160. * chunk);
+            };
+            for (const char* const id : {"gatherv/linear", "gatherv/sorted_linear_sync"})
+                p.plans.push_back({id, {}, [&p, id](std::uint64_t, const arrivals& by, const arrivals& real) {
+                                       problem q;
+                                       q.what = collective::gatherv;
+                                       q.ranks = p.ranks;
+                                       q.arrivals = by;
+                                       const std::vector sizes{layout::uniform(chunk)};
+                                       const auto all = build_all(find_algorithm(id), q);
+                                       return std::ranges::max(simulate(*p.network, all, sizes, real).exits) -
+                                              std::ranges::max(real);
+                                   }});
+            const outcome o = directed(p);
+            if (waits && late < 15) {
+                EXPECT_EQ(o.native_calls(10), 0) << late;
+                EXPECT_EQ(o.decisions(verdict::kept), 1U) << late;
+            } else {
+                EXPECT_EQ(o.native_calls(0), 60) << "there is nothing to win";
+            }
+        }
+    }
 }
 
 TEST(director, begins_with_what_it_remembers) {
