@@ -318,6 +318,7 @@ void contest::watch(const cost& c, bool foreseen) {
 /// A call of another size. After two of them sizes have moved for good or keep changing, and what was found says
 /// nothing of the calls to come. Each time it takes longer until calls are measured again.
 void contest::meet_other_size() {
+    interval_ = std::min(interval_, usual);
     if (++unlike_ < believed || choice_) return begin_again();
     const std::size_t plan = incumbent_ != native ? incumbent_ : running();
     if (plan != native) explain(decision::verdict::withdrawn, contenders_[plan], "sizes have changed");

@@ -30,7 +30,8 @@ std::size_t index(rank r) { return index(r.value); }
 /// What happened, to be sure that what is tried does happen.
 struct counts {
     std::uint64_t calls = 0, plans = 0, by_arrivals = 0, rolls = 0, late = 0, late_keepers = 0, failing_keepers = 0,
-                  leaving_keepers = 0, refused = 0, failed = 0, early = 0, profiles = 0, synchronised = 0, unsized = 0;
+                  leaving_keepers = 0, refused = 0, failed = 0, early = 0, profiles = 0, synchronised = 0, unsized = 0,
+                  moved = 0;
 };
 
 /// How a call is made.
@@ -225,6 +226,8 @@ private:
         seen_.leaving_keepers += s.just_kept;
         seen_.early += s.plays.begun_early();
         seen_.synchronised += s.board.synchronised();
+        seen_.moved +=
+            static_cast<std::uint64_t>(std::ranges::count(s.explained, "sizes have changed", &decision::reason));
         if (++g.closed < script_.groups[on].ranks()) return;
         if (!g.wires.empty()) throw std::logic_error("a message of a roll call was left");
         if (g.between.undelivered(s.plays.number()) > 0) throw std::logic_error("a message of a plan was left");
@@ -459,15 +462,16 @@ TEST_P(directed_programs, agree_and_end) {
     EXPECT_GT(sum.failed, made / 2);
     EXPECT_GT(sum.profiles, made);
     for (const std::uint64_t n :
-         {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised})
+         {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised, sum.moved})
         EXPECT_GT(n, made / 100);
     if (std::getenv("RUBATO_PROGRAMS") == nullptr) return;
     fmt::print(
         "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late,\n"
         "  {} late keepers, {} that fail, {} that leave, {} refused, {} failed, {} begun early, {} profiles, "
-        "{} synchronised, {} plans of unknown sizes\n",
+        "{} synchronised, {} plans of unknown sizes, {} given up as sizes changed\n",
         made, sum.calls, sum.plans, sum.by_arrivals, sum.rolls, sum.late, sum.late_keepers, sum.failing_keepers,
-        sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised, sum.unsized);
+        sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised, sum.unsized,
+        sum.moved);
 }
 
 INSTANTIATE_TEST_SUITE_P(part, directed_programs, ::testing::Range(std::uint64_t{0}, parts));

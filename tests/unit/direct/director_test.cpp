@@ -593,6 +593,10 @@ TEST(director, learns_sizes_that_not_all_know) {
     EXPECT_EQ(again.native_calls(0), 0);
     p.what = [](std::uint64_t) { return directed_call{collective::gatherv, rank(1), 0, usual_bytes}; };
     EXPECT_EQ(directed(p).native_calls(0), 0) << "another root";
+    program larger = of_unequal_chunks([](std::uint64_t) { return 30 * usual_bytes; });
+    larger.remembered = o.learned;
+    EXPECT_GT(directed(larger).native_calls(0), 2) << "other sizes begin from nothing";
+    EXPECT_EQ(directed(larger).native_calls(40), 0);
 }
 
 TEST(director, leaves_small_calls_alone_once_it_knows_that_they_are) {
