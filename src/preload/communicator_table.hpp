@@ -30,8 +30,8 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
-    /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
-    /// It could make this call.
+    /// Makes its autopilot, which could make the call, if it has none yet; false if it has none, for now or for good.
+    /// Collective.
     bool has_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;

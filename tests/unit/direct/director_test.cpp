@@ -647,41 +647,44 @@ TEST(director, keeps_its_promise_where_sizes_keep_changing) {
     }
 }
 
-/// A gatherv on a slow network, chosen for by simulation. Natively the root receives in the order of ranks and, if
-/// messages wait for their receiver, all that come after a late rank's wait with it.
-TEST(director, finds_a_plan_for_a_gatherv_that_waits_for_a_late_rank) {
+/// A gatherv or scatterv on a slow network, chosen for by simulation. Natively the root serves ranks in their order
+/// and, if messages wait for their receiver, all ranks after a late one wait with it.
+program in_the_order_of_ranks(collective what, int late, bool waits) {
     constexpr std::int64_t chunk = 128 << 10;
-    for (const bool waits : {true, false}) {
+    const model network = parse_model(waits ? "loggp:L=100us,o=10us,g=10us,G=160ns,rendezvous=64KiB"
+                                            : "loggp:L=100us,o=10us,g=10us,G=160ns");
+    program p;
+    p.ranks = 16;
+    p.calls = 60;
+    p.network = network;
+    p.compute = [=](std::uint64_t, int r) { return r == late ? time_ns(600ms) : time_ns(20ms); };
+    p.what = [=](std::uint64_t) { return directed_call{what, rank(0), 0, 16 * chunk}; };
+    p.native_tail = [=](std::uint64_t, const arrivals& real) {
+        const bool together = std::ranges::max(real) - std::ranges::min(real) < 100ms;
+        const int left = together ? 15 : waits ? 16 - late : what == collective::gatherv ? 1 : 0;
+        return left * times(1ns, 160. * chunk);
+    };
+    for (const algorithm& a : algorithms())
+        if (a.what == what && !a.early)
+            p.plans.push_back({a.id, {}, [=, &a](std::uint64_t, const arrivals& by, const arrivals& real) {
+                                   problem q;
+                                   q.what = what;
+                                   q.ranks = 16;
+                                   q.arrivals = by;
+                                   const std::vector sizes{layout::uniform(chunk)};
+                                   const simulation made = simulate(network, build_all(a, q), sizes, real);
+                                   return std::ranges::max(made.exits) - std::ranges::max(real);
+                               }});
+    return p;
+}
+
+TEST(director, finds_a_plan_where_ranks_wait_for_a_late_one) {
+    for (const collective what : {collective::gatherv, collective::scatterv}) {
         for (const int late : {1, 3, 15}) {
-            program p;
-            p.ranks = 16;
-            p.calls = 60;
-            p.network = parse_model("loggp:L=100us,o=10us,g=10us,G=160ns");
-            p.compute = [=](std::uint64_t, int r) { return r == late ? time_ns(600ms) : time_ns(20ms); };
-            p.what = [](std::uint64_t) { return directed_call{collective::gatherv, rank(0), 0, 16 * chunk}; };
-            p.native_tail = [=](std::uint64_t, const arrivals& real) {
-                const bool meet = std::ranges::max(real) - std::ranges::min(real) < 100ms;
-                const int left = meet ? 15 : waits ? 16 - late : 1;
-                return left * times(1ns, 160. * chunk);
-            };
-            for (const char* const id : {"gatherv/linear", "gatherv/sorted_linear_sync"})
-                p.plans.push_back({id, {}, [&p, id](std::uint64_t, const arrivals& by, const arrivals& real) {
-                                       problem q;
-                                       q.what = collective::gatherv;
-                                       q.ranks = p.ranks;
-                                       q.arrivals = by;
-                                       const std::vector sizes{layout::uniform(chunk)};
-                                       const auto all = build_all(find_algorithm(id), q);
-                                       return std::ranges::max(simulate(*p.network, all, sizes, real).exits) -
-                                              std::ranges::max(real);
-                                   }});
-            const outcome o = directed(p);
-            if (waits && late < 15) {
-                EXPECT_EQ(o.native_calls(10), 0) << late;
-                EXPECT_EQ(o.decisions(verdict::kept), 1U) << late;
-            } else {
-                EXPECT_EQ(o.native_calls(0), 60) << "there is nothing to win";
-            }
+            const outcome nobody_waits = directed(in_the_order_of_ranks(what, late, false));
+            EXPECT_EQ(nobody_waits.native_calls(0), 60) << "there is nothing to win";
+            const outcome o = directed(in_the_order_of_ranks(what, late, true));
+            EXPECT_EQ(o.native_calls(10), late == 15 ? 50 : 0) << traits(what).name << ", " << late;
         }
     }
 }
