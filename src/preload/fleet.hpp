@@ -25,6 +25,8 @@ public:
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
+    /// In calls: the program may change.
+    static constexpr std::uint64_t longest_wait = 1000;
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
     /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
     /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.
