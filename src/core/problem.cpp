@@ -38,14 +38,13 @@ void check(const problem& p) {
                         "hosts are counted from 0 in the order of their lowest ranks", "number them anew");
         if (h == next_host) ++next_host;
     }
-    constexpr time_ns most = longest_time;
     for (const time_ns t : p.arrivals)
-        if (t > 2 * most || t < -2 * most)
+        if (t > 2 * longest_time || t < -2 * longest_time)
             throw error(fmt::format("arrival {}", format_time(t)), "times are within 73 years of zero",
                         "measure from another moment");
-    if (!p.arrivals.empty() && std::ranges::max(p.arrivals) - std::ranges::min(p.arrivals) > most)
+    if (!p.arrivals.empty() && std::ranges::max(p.arrivals) - std::ranges::min(p.arrivals) > longest_time)
         throw error("arrivals more than 36 years apart", "nobody waits so long", "give smaller times");
-    if (p.round_time > most)
+    if (p.round_time > longest_time)
         throw error(fmt::format("round time {}", format_time(p.round_time)), "times are within 36 years",
                     "give a shorter one");
     if (p.round_time < time_ns{})
