@@ -460,19 +460,24 @@ bool player::advance(const flight* awaited, bool by_caller) {
 
 bool player::progress(ticket t, bool wait) {
     for (;;) {
-        if (!t->ended && !broken_) (void)advance(wait ? t : nullptr, true);
+        const bool may_block = wait && !help();
+        const bool moved = !t->ended && !broken_ && advance(may_block ? t : nullptr, true);
         if (t->ended || broken_) {
             retire(*t);
             return true;
         }
         if (!wait) return false;
+        if (!may_block && !moved) std::this_thread::yield();
     }
 }
+
+bool player::has_ended(ticket t) { return t->ended; }
 
 /// Throws what went wrong with it.
 void player::retire(flight& f) {
     const std::exception_ptr trouble = std::exchange(f.trouble, nullptr);
     std::swap(f.planned_by, ended_by_);
+    f.planned_by.clear();
     if (f.what) last_used_ = f.what->use;
     if (!f.ended && !f.begun) --waiting_;
     spare_.splice(spare_.begin(), f.ended ? ended_ : under_way_, f.self);
@@ -489,10 +494,11 @@ void player::retire(flight& f) {
 /// Attempts it again and again, if it is to wait; meanwhile what is under way goes on, as other ranks may need that.
 template <class Attempt>
 bool player::insist(bool wait, Attempt attempt) {
-    if (under_way_.empty()) return attempt(wait);
+    if (under_way_.empty() && !(wait && help())) return attempt(wait);
     while (!attempt(false)) {
         if (!wait) return false;
         (void)advance(nullptr, true);
+        (void)help();
         check_usable();
         std::this_thread::yield();
     }

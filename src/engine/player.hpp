@@ -121,6 +121,8 @@ public:
         /// Says how to make an open invocation, from values that are equal on all ranks: the arrivals by which the last
         /// one of its kind was planned, if it was observed.
         std::function<void(intent&, std::span<const time_ns>)> choose{};
+        /// Called while the rank waits: goes on with what else it has under way; false if that is nothing.
+        std::function<bool()> help{};
     };
     /// Settings must be equal on all ranks. All times are on a clock that they share.
     player(rank me, std::int32_t ranks, stage& s, settings how);
@@ -136,6 +138,7 @@ public:
     /// Makes progress with all that is under way, with `wait` until this invocation has ended; true if it has. Throws
     /// if it was refused or has failed. In both cases its ticket is void then.
     bool progress(ticket t, bool wait);
+    static bool has_ended(ticket t);
     /// Makes progress with all of them, takes announcements, begins before the rank arrives. In the background,
     /// reductions by a user's own operator are left to the rank.
     activity poll(bool in_background = true);
@@ -227,6 +230,7 @@ private:
     void retire(flight& f);
     template <class Attempt>
     bool insist(bool wait, Attempt attempt);
+    bool help() const { return how_.help && how_.help(); }
     void tell_peers(const flight& f);
     void listen();
     void check_usable() const;

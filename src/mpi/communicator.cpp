@@ -52,9 +52,10 @@ struct started_call {
         time_ns patience{};
         bool begun = false;  // it is known who the keeper is
     };
-    std::optional<roll> rolls{};      // until the verdict is there
-    player::ticket ticket = nullptr;  // once the player has it
-    std::exception_ptr trouble{};     // before that
+    std::optional<roll> rolls{};       // until the verdict is there
+    player::ticket ticket = nullptr;   // once the player has it
+    std::exception_ptr trouble{};      // before that
+    std::function<void(int)> ended{};  // nobody asks for the call: this is told
     std::list<started_call>::iterator self{};
 };
 
@@ -101,6 +102,7 @@ public:
     }
     ~state() {
         stop_watching();
+        if (joined_) leave_others();
         if (!player_ || is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here to end the communicator together.
         if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
@@ -109,7 +111,7 @@ public:
             return;
         }
         try {
-            while (!calls_.empty()) (void)advance(calls_.front(), true);
+            end_all();
             player_->close(true, now());
             stage_.drain();
         } catch (const std::exception& e) {
@@ -197,10 +199,7 @@ public:
     started_call& start(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
         started_call& s = arrive(how, c);
-        watch();
-        (void)enter_all(false);
-        (void)player_->poll(false);
-        background_wake();
+        begin();
         return s;
     }
     bool test(started_call& s) {
@@ -226,6 +225,15 @@ public:
         s.call = c;
         s.what = what;
         (void)advance(s, true);
+    }
+    void start_as(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+        const std::lock_guard lock(mutex_);
+        started_call& s = make();
+        s.call = c;
+        s.what = what;
+        s.ended = std::move(ended);
+        ++told_;
+        begin();
     }
     roll_call::verdict call_roll(roll_call::invocation i) {
         const std::lock_guard lock(mutex_);
@@ -287,7 +295,8 @@ private:
             .predictor = broadcast(comm_.get(), mine.predictor),
             .exchange_every = static_cast<std::int32_t>(said.exchange_every),
             .from_bytes = said.from_bytes,
-            .choose = [this](intent& what, std::span<const time_ns> last) { choose_for(what, last); }};
+            .choose = [this](intent& what, std::span<const time_ns> last) { choose_for(what, last); },
+            .help = [this] { return help(); }};
         (void)make_predictor(agreed.predictor);
         if (agreed.exchange_every < 1)
             throw error(fmt::format("an exchange every {} calls", agreed.exchange_every), "it takes place now and then",
@@ -295,6 +304,14 @@ private:
         return agreed;
     }
 
+    /// Before the communicator is freed.
+    void end_all() {
+        const std::lock_guard lock(mutex_);
+        while (!calls_.empty()) {
+            (void)look(false);
+            if (told_ == 0 && !calls_.empty()) (void)advance(calls_.front(), true);
+        }
+    }
     /// For the next call; its arrival is now.
     started_call& make() {
         if (spare_.empty()) spare_.emplace_back();
@@ -305,10 +322,50 @@ private:
         ++entering_;
         return s;
     }
+    /// Begins what was started, as far as it can without waiting, and lets others go on with it.
+    void begin() {
+        watch();
+        if (!joined_)
+            joined_ = under_way_here().join([this] {
+                const std::unique_lock other(mutex_, std::try_to_lock);
+                if (other) (void)look(false);
+            });
+        (void)look(false);
+        background_wake();
+    }
+    /// Calls that nobody asks for.
+    bool end_told() {
+        bool some = false;
+        for (auto at = calls_.begin(); told_ > 0 && at != calls_.end();) {
+            started_call& s = *at++;
+            const bool is_over =
+                s.trouble || (s.ticket != nullptr && (player_->broken() || player::has_ended(s.ticket)));
+            if (!s.ended || !is_over) continue;
+            const std::function<void(int)> tell = std::exchange(s.ended, nullptr);
+            --told_;
+            int code = MPI_SUCCESS;
+            try {
+                (void)advance(s, false);
+            } catch (const mpi_error& e) {
+                code = e.code();
+            } catch (...) {
+                code = MPI_ERR_OTHER;
+            }
+            tell(code);
+            some = true;
+        }
+        return some;
+    }
     void forget(started_call& s) {
         s.rolls.reset();
         s.ticket = nullptr;
         spare_.splice(spare_.begin(), calls_, s.self);
+        if (calls_.empty() && joined_) leave_others();
+    }
+    bool help() const { return under_way_here().help(joined_ ? &*joined_ : nullptr); }
+    void leave_others() {
+        under_way_here().leave(*joined_);
+        joined_.reset();
     }
 
     /// What all ranks find alike is refused at once. If roll is called, and something else is wrong here, others may be
@@ -377,6 +434,7 @@ private:
             auto said = roll_.progress(own_time());
             if (said || !wait) return said;
             (void)player_->poll();
+            (void)help();
             std::this_thread::yield();  // one that it waits for may need this core
         }
     }
@@ -429,6 +487,7 @@ private:
             }
         }
         const activity seen = player_->poll(in_background);
+        moved |= end_told();
         if (moved) return activity::moving;
         const bool may_come = entering_ > 0 || (rolls_ && !player_->broken());
         return may_come && seen == activity::nothing ? activity::listening : seen;
@@ -507,6 +566,8 @@ private:
     std::list<started_call> calls_{};  // in their order
     std::size_t entering_ = 0;         // of these, the last, that the player does not know yet
     std::list<started_call> spare_{};
+    std::size_t told_ = 0;                         // of calls_, those that nobody asks for
+    std::optional<mutual_help::ticket> joined_{};  // others of this process go on with what is under way here
     std::optional<chooser> chooser_{};
     bool wants_background_;
     std::optional<watch_id> watched_{};
@@ -543,6 +604,9 @@ void communicator::run(const selection& how, const call& c) { state_->run(how, c
 MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
+void looked_at_calls::start(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+    on_.start_as(what, c, std::move(ended));
+}
 void looked_at_calls::pass() { on_.pass(); }
 roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
                                               const roll_call::order& in_any_case, bool refused) {

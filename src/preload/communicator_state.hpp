@@ -26,6 +26,11 @@ struct wide_chunks {
     }
 };
 
+/// Of a v-form.
+struct side_chunks {
+    wide_chunks sends{}, recvs{};
+};
+
 struct communicator_state {
     communicator_state() = default;
     ~communicator_state() {
@@ -44,7 +49,7 @@ struct communicator_state {
     std::uint64_t calls = 0;                        ///< that an autopilot could have made, before there is one
     std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
     std::optional<profiles::group> group{};         ///< by which its pilot is remembered
-    wide_chunks sends{}, recvs{};                   ///< of the current call
+    side_chunks memory{};                           ///< of the current call
 };
 
 }  // namespace rubato::preload

@@ -30,6 +30,12 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
+    /// For a new communicator; collective.
+    void prepare(MPI_Comm comm) noexcept {
+        communicator_state* const state = find(comm);
+        if (state != nullptr && !state->inter && state->size > 1 && pilots_.makes_pilots_early())
+            (void)has_pilot(comm, *state);
+    }
     /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
     bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.

@@ -23,6 +23,11 @@ public:
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
+    /// The same for non-blocking calls.
+    bool replaces_started(collective what) const { return forces() && replaces(what); }
+    /// Non-blocking calls cannot make an autopilot, so it is made with the communicator where these are to be made.
+    bool makes_pilots_early() const { return forces() && starts_; }
+
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
     /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
     /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.
@@ -37,6 +42,7 @@ private:
 
     autopilot::settings how_{};
     std::array<bool, collective_count> replaces_{};
+    bool starts_ = false;  // the user wants the background thread
     effort effort_{};
     std::atomic<int> alive_{0};
     std::atomic<time_ns> took_{};
