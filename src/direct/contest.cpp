@@ -60,9 +60,18 @@ contest::contest(shared& with, const directed_call& first, const experience& kno
     explain(now.use != nullptr ? decision::verdict::kept : decision::verdict::left, now, "calls like this are known");
 }
 
+contest::contest(shared& with, const directed_call& first, const seen_call& before) : contest(with, first) {
+    call_ = 1;
+    sampled_ = watched_ = true;
+    arrival_ = before.arrival;
+    exit_ = before.exit.value_or(no_exit);
+    bytes_ = before.what.bytes;
+}
+
 const directive& contest::arrive(const directed_call& c, time_ns now) {
     ++call_;
-    if (sampled_) report(now);
+    const std::optional<time_ns> came = std::exchange(with_.how.came, std::nullopt);
+    if (sampled_) report(came.value_or(now));
     while (!pending_.empty() && pending_.front().due <= call_) {
         const pending p = std::move(pending_.front());
         pending_.pop_front();
@@ -92,7 +101,7 @@ std::optional<experience> contest::learned() const {
     if (!is_kept && (!chosen_ || phase_ != phase::resting)) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
-    e.kind = operation_of(first_.what, first_.root, first_.bytes);
+    e.kind = first_.kind();
     e.bytes = first_.bytes;
     e.of_native = times_of(*by_native.measured);
     if (is_kept) {

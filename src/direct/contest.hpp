@@ -45,6 +45,8 @@ public:
     contest(shared& with, const directed_call& first);
     /// What is known of a call like this one is the first guess.
     contest(shared& with, const directed_call& first, const experience& known);
+    /// The native collective has made a call before: that was the first one.
+    contest(shared& with, const directed_call& first, const seen_call& before);
 
     const directive& arrive(const directed_call& c, time_ns now);
     void leave(time_ns now) { exit_ = now; }

@@ -18,7 +18,7 @@ public:
     }
 
     const directive& arrive(const directed_call& c, time_ns now) {
-        const operation kind = operation_of(c.what, c.root, c.bytes);
+        const operation kind = c.kind();
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
             current_ = contests_.contains(kind) ? contests_.find(kind) : begin(kind, c);
@@ -43,9 +43,11 @@ private:
     using all_contests = std::map<operation, direct::contest>;
 
     all_contests::iterator begin(const operation& kind, const directed_call& c) {
-        const std::optional<experience> known = nearest(kind);
-        return known ? contests_.try_emplace(kind, shared_, c, *known).first
-                     : contests_.try_emplace(kind, shared_, c).first;
+        if (const std::optional<experience> known = nearest(kind))
+            return contests_.try_emplace(kind, shared_, c, *known).first;
+        for (const seen_call& s : shared_.how.seen)
+            if (s.what.kind() == kind) return contests_.try_emplace(kind, shared_, c, s).first;
+        return contests_.try_emplace(kind, shared_, c).first;
     }
     /// What is known of this operation or, if nothing is, of one like it: of this run if it has had one.
     std::optional<experience> nearest(const operation& kind) const {

@@ -51,6 +51,15 @@ struct directed_call {
     collective what = collective::barrier;
     rank root{};
     std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean
+
+    operation kind() const { return operation_of(what, root, bytes); }
+};
+
+/// A call that the native collective made before there was a director.
+struct seen_call {
+    directed_call what{};
+    time_ns arrival{};              ///< on the clock that ranks share
+    std::optional<time_ns> exit{};  ///< none if it failed here
 };
 
 /// How to make a call.
@@ -106,6 +115,9 @@ public:
         effort* process = nullptr;             ///< of this rank's; null: there is no other director
         std::vector<experience> remembered{};  ///< of an earlier run; equal on all ranks
         choice choose{};                       ///< if none is given, by simulation on the board's network
+        std::vector<seen_call> seen{};         ///< the last of each operation; of the same calls on all ranks
+        /// When this rank came to the first call, if ranks have met since, to make their directors.
+        std::optional<time_ns> came{};
     };
 
     director(settings how, board& others, explainer explain);

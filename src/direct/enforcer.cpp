@@ -15,7 +15,7 @@ constexpr std::uint32_t most_segments = 4096;
 }  // namespace
 
 const directive& enforcer::arrive(const directed_call& c, time_ns) {
-    const auto [found, is_new] = calls_.try_emplace(operation_of(c.what, c.root, c.bytes));
+    const auto [found, is_new] = calls_.try_emplace(c.kind());
     current_ = &found->second;
     if (is_new) {
         current_->first = c;

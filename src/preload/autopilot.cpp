@@ -87,10 +87,8 @@ public:
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
         try {
             if (!concerns(how_, c) || !may_replace(c)) return native();
-            const directed_call d{c.what, rank(c.traits().rooted ? c.root : 0),
-                                  std::max<std::int64_t>(0, c.agreed_bytes)};
             mpi_call call(*this, c, native);
-            const int code = make_call(*guide_, d, call);
+            const int code = make_call(*guide_, known(c), call);
             let_thread_rest();
             if (call.was_too_long()) PMPI_Comm_call_errhandler(user_, code);
             return code;
@@ -112,7 +110,7 @@ public:
                 looked_at_.pass();
                 return native();
             }
-            auto made = std::make_unique<started>(started{std::move(c)});
+            auto made = std::make_unique<started>(std::move(c));
             MPI_Request handle = MPI_REQUEST_NULL;
             check(PMPI_Grequest_start(started::query, started::release, started::cancel, made.get(), &handle),
                   "MPI_Grequest_start");
@@ -146,6 +144,8 @@ private:
         s.early = has_thread_;
         s.process = how.process;
         s.remembered = how.remembered;
+        s.seen = how.seen;
+        s.came = how.came;
         return s;
     }
 
@@ -179,6 +179,8 @@ private:
 
     /// A call under way, as MPI's generalised requests have it.
     struct started {
+        explicit started(std::shared_ptr<const mpi::call_facts> c) : call(std::move(c)) {}
+
         std::shared_ptr<const mpi::call_facts> call;
         std::atomic<int> code = MPI_SUCCESS;
 

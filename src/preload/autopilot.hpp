@@ -5,6 +5,7 @@
 #include "direct/director.hpp"
 #include "mpi/call_facts.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -34,6 +35,8 @@ public:
         effort* process = nullptr;             ///< shared by this process's autopilots; null: there is no other
         std::vector<std::int32_t> hosts{};     ///< of each rank; empty: as MPI reports them
         std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
+        std::vector<seen_call> seen{};         ///< that it concerned; times are of this rank
+        std::optional<time_ns> came{};         ///< when this rank came to the call for which it is made
     };
     using explainer = guide::explainer;
 
@@ -46,6 +49,10 @@ public:
     /// Whether a call could be made by anything but the native collective. Equal on all ranks. In mode auto small ones
     /// could not, nor v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
     static bool concerns(const settings& how, const mpi::call_facts& c);
+    /// Such a call, as all ranks know it.
+    static directed_call known(const mpi::call_facts& c) {
+        return {c.what, rank(c.traits().rooted ? c.root : 0), std::max<std::int64_t>(0, c.agreed_bytes)};
+    }
 
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.

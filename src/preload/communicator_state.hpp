@@ -5,6 +5,7 @@
 #include "preload/autopilot.hpp"
 #include "profile/profile.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,12 +33,24 @@ struct side_chunks {
 };
 
 struct communicator_state {
-    communicator_state() = default;
+    static constexpr std::size_t most_seen = 16;
+
+    communicator_state() { seen.reserve(most_seen); }
     ~communicator_state() {
         if (channel != nullptr) channel->close();
     }
     communicator_state(const communicator_state&) = delete;
     communicator_state& operator=(const communicator_state&) = delete;
+
+    /// Needs no memory.
+    void remember(const seen_call& c) {
+        const auto of_kind = [&](const seen_call& other) { return other.what.kind() == c.what.kind(); };
+        const auto found = std::ranges::find_if(seen, of_kind);
+        if (found != seen.end())
+            *found = c;
+        else if (seen.size() < most_seen)
+            seen.push_back(c);
+    }
 
     int rank = 0;
     int size = 1;
@@ -47,6 +60,7 @@ struct communicator_state {
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
     std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
     std::uint64_t calls = 0;                        ///< that an autopilot could have made, before there is one
+    std::vector<seen_call> seen{};                  ///< of these the last of each operation, if there are few
     std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
     std::optional<profiles::group> group{};         ///< by which its pilot is remembered
     side_chunks memory{};                           ///< of the current call

@@ -141,7 +141,10 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
     autopilot::settings how = pilots_.how();
     const std::vector<std::int32_t> in_world = std::exchange(how.hosts, {});
     const std::vector<std::int32_t> members = members_of(comm, state.size);
-    if (std::cmp_not_equal(members.size(), state.size)) return how;
+    if (std::cmp_not_equal(members.size(), state.size)) {
+        how.clock = {};  // other worlds have their own
+        return how;
+    }
     std::vector<int> hosts;
     for (const std::int32_t m : members) hosts.push_back(in_world[static_cast<std::size_t>(m)]);
     how.hosts = numbered_hosts(hosts);
@@ -151,17 +154,20 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
     return how;
 }
 
-bool communicator_table::has_pilot(MPI_Comm comm, communicator_state& state) noexcept {
-    if (state.pilot) return true;
+bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, time_ns came) noexcept {
     ++state.calls;
     if (state.wait > 0) {
         --state.wait;
         return false;
     }
     try {
-        const autopilot::settings how = settings_for(comm, state);
+        autopilot::settings how = settings_for(comm, state);
         const auto number = agree_on_pilot(comm, state, remembered_gain(how.remembered));
         if (!number) return false;
+        if (how.clock) {
+            how.seen = state.seen;
+            how.came = came;
+        }
         const time_ns begin = own_time();  // now that all are here: waiting for late ranks costs nothing
         state.number = *number;
         state.pilot = std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {

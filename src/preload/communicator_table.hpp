@@ -34,10 +34,11 @@ public:
     void prepare(MPI_Comm comm) noexcept {
         communicator_state* const state = find(comm);
         if (state != nullptr && !state->inter && state->size > 1 && pilots_.makes_pilots_early())
-            (void)has_pilot(comm, *state);
+            (void)make_pilot(comm, *state, {});
     }
-    /// Makes its autopilot if it has none yet; false if it has none, for now or for good. Collective.
-    bool has_pilot(MPI_Comm comm, communicator_state& state) noexcept;
+    /// Makes its autopilot, for a call to which this rank came at `came`; false if it gets none, for now or for good.
+    /// Collective.
+    bool make_pilot(MPI_Comm comm, communicator_state& state, time_ns came) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.

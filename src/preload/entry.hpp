@@ -59,7 +59,16 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     if (where == nullptr || where->inter || where->size < 2) return native();
     if (!now.pilots().forces() && is_small<What>(a, *where)) return native();
     const mpi::call_facts c = look_at<What>(a, comm, *where, where->memory);
-    if (!autopilot::concerns(now.pilots().how(), c) || !now.communicators().has_pilot(comm, *where)) return native();
+    if (!autopilot::concerns(now.pilots().how(), c)) return native();
+    if (!where->pilot) {
+        const time_ns came = now.pilots().now();
+        if (!now.communicators().make_pilot(comm, *where, came)) {
+            const int code = native();
+            const bool failed = code != MPI_SUCCESS;
+            where->remember({autopilot::known(c), came, failed ? std::nullopt : std::optional(now.pilots().now())});
+            return code;
+        }
+    }
     return where->pilot->run(c, [&native] { return native(); });
 }
 

@@ -20,6 +20,8 @@ public:
 
     const autopilot::settings& how() const { return how_; }
     bool forces() const { return !how_.force.empty(); }
+    /// On the clock of all ranks.
+    time_ns now() const { return how_.clock(); }
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 

@@ -104,6 +104,8 @@ struct program {
     std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
     std::vector<experience> remembered{};
     bool waits = true;  ///< all leave when the last does; else all but rank 0 go on at once
+    /// Before the first call there was a native one like it, and then ranks took so long to make their directors.
+    std::optional<time_ns> met{};
 };
 
 struct outcome {
@@ -144,8 +146,10 @@ time_ns natively(const program& p) {
 
 class directors {
 public:
-    directors(int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
-              std::deque<effort>* processes = nullptr, const std::vector<experience>& remembered = {})
+    directors(
+        int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
+        std::deque<effort>* processes = nullptr, const std::vector<experience>& remembered = {},
+        const std::function<void(int, director::settings&)>& more = [](int, director::settings&) {})
         : wall_{ranks}, explained_(static_cast<std::size_t>(ranks)) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
@@ -156,6 +160,7 @@ public:
             s.choose = choose(r);
             s.remembered = remembered;
             if (processes != nullptr) s.process = &(*processes)[i];
+            more(r, s);
             all_.push_back(std::make_unique<director>(s, boards_.back(),
                                                       [this, i](const decision& d) { explained_[i].push_back(d); }));
         }
@@ -180,6 +185,20 @@ bool alike(const directive& a, const directive& b) {
 outcome directed(const program& p, std::deque<effort>* processes = nullptr, time_ns begin = {}) {
     outcome o;
     std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks), begin);
+    const auto compute = [&](std::uint64_t call) {
+        for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
+    };
+    std::vector<director::settings> more(static_cast<std::size_t>(p.ranks));
+    if (p.met) {
+        compute(1);
+        for (std::size_t r = 0; r < clocks.size(); ++r) more[r].seen.push_back({p.what(0), clocks[r], {}});
+        go_on(p, clocks, p.native_tail(1, clocks));
+        for (std::size_t r = 0; r < clocks.size(); ++r)
+            if (!p.fails(0, static_cast<int>(r))) more[r].seen.front().exit = clocks[r];
+        compute(1);
+        for (std::size_t r = 0; r < clocks.size(); ++r) more[r].came = clocks[r];
+        std::ranges::fill(clocks, std::ranges::max(clocks) + *p.met);
+    }
     directors all(
         p.ranks, clocks,
         [&](int r) {
@@ -198,10 +217,14 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
                 return found;
             };
         },
-        processes, p.remembered);
+        processes, p.remembered,
+        [&](int r, director::settings& s) {
+            s.seen = more[static_cast<std::size_t>(r)].seen;
+            s.came = more[static_cast<std::size_t>(r)].came;
+        });
     for (std::uint64_t call = 1; call <= p.calls; ++call) {
         const directed_call c = p.what(call);
-        for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
+        if (call > 1 || !p.met) compute(call);
         const arrivals real = clocks;
         directive how;
         for (int r = 0; r < p.ranks; ++r) {
@@ -293,6 +316,26 @@ TEST(director, wins_back_the_tail_of_a_late_rank) {
     EXPECT_LT(tried.of_incumbent->tail, 41ms);
     EXPECT_EQ(tried.pattern->last, 3);
     EXPECT_FALSE(tried.measured);
+}
+
+/// A call that the native collective made before there were directors is the first one that they know: so the plan
+/// comes one call sooner, by the arrivals before ranks met.
+TEST(director, begins_with_a_call_seen_before) {
+    program p = late_rank(3);
+    EXPECT_EQ(directed(p).native_calls(0), 3);
+    p.met = 30ms;
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(0), 2);
+    EXPECT_EQ(last_of(o.directives[2].arrivals), 3U);
+    ASSERT_TRUE(o.explained.front().of_incumbent);
+    EXPECT_LT(o.explained.front().of_incumbent->tail, 41ms) << "the time to make directors is not the native call's";
+    // Of other operations and of calls that failed nothing is learned.
+    p.fails = [](std::uint64_t call, int r) { return call == 0 && r == 2; };
+    EXPECT_EQ(directed(p).native_calls(0), 4);
+    p = late_rank(3);
+    p.met = 30ms;
+    p.what = [](std::uint64_t call) { return directed_call{collective::reduce, rank(call == 0 ? 1 : 0), 512 << 10}; };
+    EXPECT_EQ(directed(p).native_calls(0), 3);
 }
 
 /// A gather's root is late by 220 ms, except at the first call, for which ranks have met. Natively everything comes
