@@ -11,24 +11,25 @@ namespace rubato {
 
 class mutual_help {
 public:
-    /// Makes progress without waiting; must not throw, nor use this class.
+    /// Makes progress without waiting; must not throw, join or leave.
     using helper = std::function<void()>;
     using ticket = std::list<helper>::iterator;
 
     ticket join(helper h) {
         const std::lock_guard lock(mutex_);
-        ++count_;
         return all_.insert(all_.end(), std::move(h));
     }
-    /// When it returns, the helper is not running and never will again.
+    /// When it returns, the helper is not running and never will again. It has nothing under way.
     void leave(ticket t) {
         const std::lock_guard lock(mutex_);
-        --count_;
         all_.erase(t);
     }
-    /// Goes on with all others; false if there are none. `own`: who waits has joined, too.
+    /// One who has joined has something under way now, or has nothing any more.
+    void begin() { ++busy_; }
+    void end() { --busy_; }
+    /// Goes on with all others; false if they have nothing under way. `own`: who waits is one of those who have.
     bool help(const ticket* own) {
-        if (count_.load(std::memory_order_relaxed) == (own != nullptr ? 1 : 0)) return false;
+        if (busy_.load(std::memory_order_relaxed) == (own != nullptr ? 1 : 0)) return false;
         const std::lock_guard lock(mutex_);
         for (auto t = all_.begin(); t != all_.end(); ++t)
             if (own == nullptr || t != *own) (*t)();
@@ -38,7 +39,7 @@ public:
 private:
     std::mutex mutex_{};
     std::list<helper> all_{};
-    std::atomic<int> count_{0};
+    std::atomic<int> busy_{0};
 };
 
 }  // namespace rubato

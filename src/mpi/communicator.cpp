@@ -102,7 +102,8 @@ public:
     }
     ~state() {
         stop_watching();
-        if (joined_) leave_others();
+        if (joined_) under_way_here().leave(*joined_);
+        if (std::exchange(busy_, false)) under_way_here().end();
         if (!player_ || is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here to end the communicator together.
         if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
@@ -328,8 +329,9 @@ private:
         if (!joined_)
             joined_ = under_way_here().join([this] {
                 const std::unique_lock other(mutex_, std::try_to_lock);
-                if (other) (void)look(false);
+                if (other && !calls_.empty()) (void)look(false);
             });
+        if (!std::exchange(busy_, true)) under_way_here().begin();
         (void)look(false);
         background_wake();
     }
@@ -360,13 +362,9 @@ private:
         s.rolls.reset();
         s.ticket = nullptr;
         spare_.splice(spare_.begin(), calls_, s.self);
-        if (calls_.empty() && joined_) leave_others();
+        if (calls_.empty() && std::exchange(busy_, false)) under_way_here().end();
     }
-    bool help() const { return under_way_here().help(joined_ ? &*joined_ : nullptr); }
-    void leave_others() {
-        under_way_here().leave(*joined_);
-        joined_.reset();
-    }
+    bool help() const { return under_way_here().help(busy_ ? &*joined_ : nullptr); }
 
     /// What all ranks find alike is refused at once. If roll is called, and something else is wrong here, others may be
     /// waiting for this rank to say that it is there.
@@ -567,7 +565,8 @@ private:
     std::size_t entering_ = 0;         // of these, the last, that the player does not know yet
     std::list<started_call> spare_{};
     std::size_t told_ = 0;                         // of calls_, those that nobody asks for
-    std::optional<mutual_help::ticket> joined_{};  // others of this process go on with what is under way here
+    std::optional<mutual_help::ticket> joined_{};  // others of this process go on with what is under way here,
+    bool busy_ = false;                            // if something is
     std::optional<chooser> chooser_{};
     bool wants_background_;
     std::optional<watch_id> watched_{};
