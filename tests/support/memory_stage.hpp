@@ -36,6 +36,11 @@ public:
         const std::lock_guard lock(mutex_);
         return messages_.try_emplace(number, sizeof(affine)).first->second;
     }
+    /// Operations that all ranks have ended.
+    void forget(std::uint64_t before) {
+        const std::lock_guard lock(mutex_);
+        messages_.erase(messages_.begin(), messages_.lower_bound(before));
+    }
     /// Of operations that are over.
     std::size_t undelivered(std::uint64_t before) {
         const std::lock_guard lock(mutex_);
