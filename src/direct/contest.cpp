@@ -22,8 +22,9 @@ std::vector<time_ns> after_first(std::vector<time_ns> arrivals) {
 contest::contest(shared& with, const directed_call& first) : with_(with), first_(first), contenders_(1) { since_ = 1; }
 
 contest::contest(shared& with, const directed_call& first, const experience& known) : contest(with, first) {
+    if (sizes_differ()) first_.bytes = known.bytes;
     const double scale =
-        known.bytes > 0 && first.bytes > 0 ? static_cast<double>(first.bytes) / static_cast<double>(known.bytes) : 1;
+        known.bytes > 0 && first_.bytes > 0 ? static_cast<double>(first_.bytes) / static_cast<double>(known.bytes) : 1;
     const auto level_of = [&](const experience::times& t) {
         const time_ns tail = part(t.tail, scale);
         return level{tail, t.pace + tail - t.tail, {}, false};
@@ -66,6 +67,7 @@ contest::contest(shared& with, const directed_call& first, const seen_call& befo
     arrival_ = before.arrival;
     exit_ = before.exit.value_or(no_exit);
     bytes_ = before.what.bytes;
+    own_ = before.what.own;
 }
 
 const directive& contest::arrive(const directed_call& c, time_ns now) {
@@ -83,6 +85,7 @@ const directive& contest::arrive(const directed_call& c, time_ns now) {
     sampled_ = watched_ || follows();
     arrival_ = now;
     bytes_ = c.bytes;
+    own_ = c.own;
     return how_;
 }
 
@@ -101,7 +104,7 @@ std::optional<experience> contest::learned() const {
     if (!is_kept && (!chosen_ || phase_ != phase::resting)) return std::nullopt;
     const auto times_of = [](const level& l) { return experience::times{l.tail, l.pace}; };
     experience e;
-    e.kind = first_.kind();
+    e.kind = operation_of(first_.what, first_.root, sizes_differ() ? 0 : first_.bytes);
     e.bytes = first_.bytes;
     e.of_native = times_of(*by_native.measured);
     if (is_kept) {
@@ -121,11 +124,15 @@ bool contest::waits_for_all() const {
     return !t.rooted && t.input == holders::all && t.output == holders::all && t.name != "scan";
 }
 
+bool contest::is_alike(std::int64_t bytes) const {
+    if (is_small(bytes) && is_small(first_.bytes)) return true;
+    return bytes <= alike * first_.bytes && first_.bytes <= alike * bytes;
+}
+
 bool contest::follows() const {
     const contender& now = contenders_[incumbent_];
-    const collective_traits& t = traits(first_.what);
     return phase_ == phase::resting && now.use != nullptr && now.use->arrival_aware && now.measured &&
-           !now.measured->runs_ahead && first_.bytes * (t.chunked() ? with_.how.ranks : 1) >= followed &&
+           !now.measured->runs_ahead && together(first_.bytes) >= followed &&
            with_.account.exchanging <= part(now.measured->pace, follow_share);
 }
 
@@ -143,7 +150,7 @@ bool contest::is_watched() const {
 void contest::direct(const directed_call& c) {
     const contender& by = contenders_[running()];
     how_.use = by.use;
-    how_.segments = pieces(c.bytes, by.segment);
+    how_.segments = pieces(sizes_differ() ? first_.bytes : c.bytes, by.segment);
     how_.round_time = by.round_time;
     how_.arrivals = by.planned_by;
     // The communicator does not exchange arrivals itself where they are given.
@@ -167,6 +174,7 @@ void contest::report(time_ns now) {
     mine.spent_elsewhere = with_.account.spent_elsewhere();
     mine.free_duels_elsewhere = process != nullptr ? process->free_duels - with_.free_duels : 0;
     mine.has_run = with_.account.has_run(begin);
+    mine.largest_buffer = own_;
     const std::uint64_t ticket = with_.others.gather(bytes_of(mine));
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are not urgent; ranks that are ahead of others need not wait for them.
@@ -181,6 +189,7 @@ void contest::learn(const pending& p) {
     time_ns busy{};
     time_ns elsewhere{};
     time_ns has_run = time_ns::max();
+    std::int64_t largest = 0;
     for (const told_sample& t : messages_in<told_sample>(with_.others.take(p.ticket))) {
         s.arrivals.push_back(t.arrival);
         s.exits.push_back(t.exit);
@@ -189,6 +198,11 @@ void contest::learn(const pending& p) {
         elsewhere = std::max(elsewhere, t.spent_elsewhere);
         with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(t.free_duels_elsewhere));
         has_run = std::min(has_run, t.has_run);
+        largest = std::max(largest, t.largest_buffer);
+    }
+    if (sizes_differ()) {
+        s.bytes = largest / with_.how.ranks;
+        if (!contenders_[native].measured) first_.bytes = s.bytes;
     }
     ledger& account = with_.account;
     account.pass(std::ranges::min(s.arrivals), std::ranges::max(s.next));
@@ -198,16 +212,19 @@ void contest::learn(const pending& p) {
     if (p.by != native && p.list != list_) return;  // it is gone, or has another number
     const bool failed = std::ranges::find(s.exits, no_exit) != s.exits.end();
     if (!failed) observe(contenders_[s.by], s);
-    if (!failed && p.watched && s.by == native && incumbent_ == native && phase_ == phase::trying && s.call > 1) {
+    if (!failed && p.watched && s.by == native && incumbent_ == native && phase_ == phase::trying && s.call > 1 &&
+        is_alike(s.bytes)) {
         native_block_.push_back(cost_of(s, first_.bytes));
         contenders_[native].measured = level_of(native_block_);
         return;
     }
     if (!p.watched || s.call < since_ || s.by != running()) return;  // only followed, or of a challenge that is over
     if (failed) return begin_again();
+    if (!is_alike(s.bytes)) return meet_other_size();
     const cost c = cost_of(s, first_.bytes);
     switch (phase_) {
         case phase::resting:
+            unlike_ = 0;
             watch(c, s.call < contenders_[s.by].changed || s.call >= contenders_[s.by].replanned);
             break;
         case phase::measuring:

@@ -92,6 +92,13 @@ private:
 
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
     bool waits_for_all() const;
+    bool sizes_differ() const { return !traits(first_.what).sizes_known_to_all(); }
+    /// All chunks, if one has so many bytes.
+    std::int64_t together(std::int64_t bytes) const {
+        return bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1);
+    }
+    bool is_small(std::int64_t bytes) const { return sizes_differ() && together(bytes) < smallest; }
+    bool is_alike(std::int64_t bytes) const;
     bool follows() const;
     bool is_watched() const;
     void direct(const directed_call& c);
@@ -117,6 +124,7 @@ private:
     void settle(bool challenger_stays, std::string_view reason);
     void watch(const cost& c, bool foreseen);
     void forget();
+    void meet_other_size();
     void synchronise();
 
     std::uint64_t longest_interval() const;
@@ -136,10 +144,13 @@ private:
     void explain(decision::verdict made, const contender& about, std::string_view reason) const;
 
     shared& with_;
-    directed_call first_;     // the call that others' sizes are compared with
+    /// The call that others' sizes are compared with. Where not all know the sizes, its bytes are those of the first
+    /// sample.
+    directed_call first_;
     std::uint64_t call_ = 0;  // number of the current one; the first is 1
     directive how_{};
     std::int64_t bytes_ = 0;
+    std::int64_t own_ = 0;
     bool sampled_ = false;
     bool watched_ = false;
     bool refused_ = false;
@@ -181,6 +192,8 @@ private:
     int rested_ = 0;  // samples since the last duel
     int slow_ = 0;    // samples in a row
     int changed_ = 0;
+    int unlike_ = 0;              // samples of another size
+    int moves_ = 0;               // how often sizes were found to have moved
     int audits_ = 0;              // that the incumbent has won
     std::uint64_t was_slow_ = 0;  // calls
     bool remembered_ = false;     // no call has shown yet that what was known before is right

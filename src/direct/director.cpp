@@ -13,7 +13,9 @@ public:
         if (!shared_.how.choose)
             shared_.how.choose = [this](const problem& p, std::int64_t bytes) {
                 const model& m = shared_.others.network();
-                return choose(p, bytes, m, candidates_for(p, bytes, m, shared_.how.early));
+                // A late root cannot begin a gatherv: nobody can tell it the sizes.
+                const bool early = shared_.how.early && p.what != collective::gatherv;
+                return choose(p, bytes, m, candidates_for(p, bytes, m, early));
             };
     }
 

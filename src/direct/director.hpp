@@ -46,11 +46,12 @@ struct effort {
     time_ns begin{};                 ///< on the board's clock
 };
 
-/// A call as all ranks know it. A reduction's operator commutes.
+/// A call. All ranks know it alike, but for `own`. A reduction's operator commutes.
 struct directed_call {
     collective what = collective::barrier;
     rank root{};
-    std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean
+    std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean; 0: not all ranks know
+    std::int64_t own = 0;    ///< of this rank's largest buffer, which others do not know
 
     operation kind() const { return operation_of(what, root, bytes); }
 };

@@ -50,7 +50,7 @@ bool contest::is_promising(const contender& c) const {
 }
 
 bool contest::is_worthwhile(time_ns tail) const {
-    return tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
+    return !is_small(first_.bytes) && tail >= part(contenders_[incumbent_].measured->pace, worthwhile);
 }
 
 /// The risk: a challenger that is slower than predicted, by half of the tail in each call of its trial.
@@ -88,7 +88,7 @@ bool contest::may_call_roll() const {
     const contender& now = contenders_[incumbent_];
     if (now.rolls || rolls_ >= most_roll_calls || wait_ > 0 || now.measured->runs_ahead || now.newest.empty())
         return false;
-    if (first_.bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1) < followed) return false;
+    if (together(first_.bytes) < followed) return false;
     return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->tail / 4 && affords_choice();
 }
 
@@ -113,6 +113,7 @@ bool contest::has_changed() const {
 }
 
 std::uint64_t contest::longest_interval() const {
+    if (is_small(first_.bytes)) return rarest;
     const time_ns pace = contenders_[incumbent_].measured->pace;
     std::uint64_t n = quiet;
     while (n < rarest && part(times(pace, n), exchange_share) < with_.account.exchanging) n = 2 * n + 1;
@@ -141,6 +142,7 @@ void contest::measure(next what) {
     phase_ = phase::measuring;
     next_ = what;
     since_ = call_;
+    unlike_ = 0;
     block_.clear();
 }
 
@@ -175,7 +177,9 @@ void contest::measured() {
         rest(usual);  // a choice was not affordable
     } else {
         if (!chosen_ && failures_ == 0)
-            explain(decision::verdict::left, now, "the calls take too small a share of the time");
+            explain(decision::verdict::left, now,
+                    is_small(first_.bytes) ? "the calls have too few bytes"
+                                           : "the calls take too small a share of the time");
         fail(audit_after);
     }
 }
@@ -204,6 +208,7 @@ void contest::begin_trial(std::size_t who) {
     native_block_ = phase_ == phase::measuring && incumbent_ == native ? std::move(block_) : std::vector<cost>();
     phase_ = phase::trying;
     since_ = call_;
+    unlike_ = 0;
     block_.clear();
 }
 
@@ -310,14 +315,27 @@ void contest::watch(const cost& c, bool foreseen) {
     next_sample_ = call_ + interval_;
 }
 
-/// What was remembered is wrong: it begins as if nothing were known.
+/// A call of another size. After two of them sizes have moved for good or keep changing, and what was found says
+/// nothing of the calls to come. Each time it takes longer until calls are measured again.
+void contest::meet_other_size() {
+    interval_ = std::min(interval_, usual);
+    if (++unlike_ < believed || choice_) return begin_again();
+    const std::size_t plan = incumbent_ != native ? incumbent_ : running();
+    if (plan != native) explain(decision::verdict::withdrawn, contenders_[plan], "sizes have changed");
+    // What the trial has cost is not known: it is taken to be as slow as it was allowed to be.
+    if (phase_ == phase::trying) with_.account.spend(times(contenders_[incumbent_].measured->tail / 2, call_ - since_));
+    forget();
+    since_ += static_cast<std::uint64_t>(doubled(1, moves_++)) - 1;
+}
+
+/// What was remembered, or found for other sizes, is wrong: it begins as if nothing were known.
 void contest::forget() {
     contenders_.resize(1);
     contenders_[native] = {};
     ++list_;
     incumbent_ = native;
     listed_ = 1;
-    chosen_ = false;
+    chosen_ = choice_is_here_ = remembered_ = false;
     chosen_for_.clear();
     measure(next::choice);
 }

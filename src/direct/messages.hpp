@@ -19,6 +19,7 @@ struct told_sample {
     time_ns spent_elsewhere{};
     std::int64_t free_duels_elsewhere = 0;
     time_ns has_run{};
+    std::int64_t largest_buffer = 0;  ///< where not all ranks know the sizes
 };
 
 /// What a choice found: plans, the best first.

@@ -7,6 +7,8 @@ namespace rubato::direct {
 
 /// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
+/// Calls with fewer bytes, all chunks together, are left alone: with a late rank plans take as long as they do.
+constexpr std::int64_t smallest = 16 << 10;
 /// Calls with at least as many bytes are followed while a plan by arrivals makes them: every call's arrivals are
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;
@@ -27,6 +29,8 @@ constexpr double no_doubt_of_confirmed = 1.1;
 constexpr int nearest_classes = 2;
 /// Levels that were remembered are given up where the first calls differ by more than this factor.
 constexpr int stale = 2;
+/// Sizes that not all ranks know may be anything. Times of calls that differ more in size are not compared.
+constexpr int alike = 2;
 /// Calls in a row by which a contender is measured.
 constexpr std::uint64_t block = 4;
 /// Calls of a challenger before it is measured: they open connections, and show when ranks arrive under the challenger.

@@ -47,11 +47,13 @@ bool lacks_output(const call& c, const call_facts& f) {
 }
 
 /// Checked only where all ranks get the same answer: a rank that alone left such a call to the native collective would
-/// wait for the others, as MPI libraries accept some of these calls.
+/// wait for the others, as MPI libraries accept some of these calls. In an alltoallv some ranks may have no data, and
+/// the chunks of one buffer need not overlap.
 bool is_aliased(const call& c, const call_facts& f) {
     const collective_traits& t = f.traits();
-    const bool alike =
-        t.output == holders::all_but_first ? first_has_output : t.reduces || (t.wide_input && t.wide_output);
+    const bool alike = t.output == holders::all_but_first
+                           ? first_has_output
+                           : t.reduces || (t.wide_input && t.wide_output && !t.irregular);
     return alike && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
 }
 
@@ -202,6 +204,14 @@ bool call_facts::idempotent() const {
 
 bool call_facts::exact() const {
     return op_number >= 0 && type_number >= 0 && predefined_types()[static_cast<std::size_t>(type_number)].exact;
+}
+
+std::int64_t call_facts::largest_buffer() const {
+    std::int64_t most = 0;
+    for (const call_side* s : {&in, &out})
+        if (s->used)
+            most = std::max(most, (s->each.counts.empty() ? s->count * s->wide : sum(s->each.counts)) * s->element);
+    return most;
 }
 
 layout call_facts::sizes() const {

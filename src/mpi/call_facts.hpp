@@ -60,6 +60,8 @@ struct call_facts {
     bool is_roots_alone(const call_side& s) const {
         return !traits().one_count() && (&s == &in ? traits().input : traits().output) == holders::root;
     }
+    /// Bytes of this rank's largest buffer; 0 if it has none.
+    std::int64_t largest_buffer() const;
     /// How large its blocks are: elements where data is combined, else bytes, one chunk after the other.
     layout sizes() const;
     /// Where chunks differ: the bytes of another rank's chunk, if this rank knows them.

@@ -58,6 +58,7 @@ bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     if (t.rooted && (c.root < 0 || c.root >= c.ranks)) return false;
     if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
     if (!how.force.empty()) return is_of(how.force, c.what);
+    if (!t.sizes_known_to_all()) return true;
     return (t.chunked() ? c.agreed_bytes * c.ranks : c.agreed_bytes) >= smallest;
 }
 

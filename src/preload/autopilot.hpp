@@ -3,6 +3,7 @@
 #pragma once
 
 #include "direct/director.hpp"
+#include "direct/rules.hpp"
 #include "mpi/call_facts.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace rubato::preload {
 class autopilot {
 public:
     /// In bytes of the largest buffer: what mode auto does not leave alone.
-    static constexpr std::int64_t smallest = 16 << 10;
+    static constexpr std::int64_t smallest = direct::smallest;
 
     /// Equal on all ranks.
     struct settings {
@@ -47,11 +48,13 @@ public:
     autopilot& operator=(const autopilot&) = delete;
 
     /// Whether a call could be made by anything but the native collective. Equal on all ranks. In mode auto small ones
-    /// could not, nor v-forms whose sizes not all ranks know. Only calls that it concerns come to run().
+    /// could not; how large a call is whose sizes not all ranks know is found out later. Only calls that it concerns
+    /// come to run().
     static bool concerns(const settings& how, const mpi::call_facts& c);
     /// Such a call, as all ranks know it.
     static directed_call known(const mpi::call_facts& c) {
-        return {c.what, rank(c.traits().rooted ? c.root : 0), std::max<std::int64_t>(0, c.agreed_bytes)};
+        return {c.what, rank(c.traits().rooted ? c.root : 0), std::max<std::int64_t>(0, c.agreed_bytes),
+                c.largest_buffer()};
     }
 
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of

@@ -54,16 +54,22 @@ struct communicator_state {
 
     int rank = 0;
     int size = 1;
-    int peers = 1;                                  ///< ranks of the other group, or of the only one
-    bool inter = false;                             ///< an inter-communicator: recorded, and always native
+    int peers = 1;       ///< ranks of the other group, or of the only one
+    bool inter = false;  ///< an inter-communicator: recorded, and always native
+    bool apart = false;  ///< all its ranks are of this world, and not all on one host; equal on all its ranks
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
-    std::uint64_t wait = 0;                         ///< calls until a pilot may be made; equal on all its ranks
-    std::uint64_t calls = 0;                        ///< that an autopilot could have made, before there is one
-    std::vector<seen_call> seen{};                  ///< of these the last of each operation, if there are few
-    std::uint64_t number = 0;                       ///< orders communicators with a pilot; equal on all its ranks
-    std::optional<profiles::group> group{};         ///< by which its pilot is remembered
-    side_chunks memory{};                           ///< of the current call
+    /// Calls that an autopilot could have made, before there is one. Equal on all its ranks.
+    struct waiting {
+        std::uint64_t calls = 0;
+        std::uint64_t wait = 0;  ///< so many until ranks agree whether to make one
+    };
+    waiting sized{}, unsized{};              ///< calls whose sizes all ranks know, and others
+    std::int64_t largest_buffer = 0;         ///< on this rank, of calls whose sizes not all know
+    std::vector<seen_call> seen{};           ///< of these calls the last of each operation, if there are few
+    std::uint64_t number = 0;                ///< orders communicators with a pilot; equal on all its ranks
+    std::optional<profiles::group> group{};  ///< by which its pilot is remembered
+    side_chunks memory{};                    ///< of the current call
 };
 
 }  // namespace rubato::preload

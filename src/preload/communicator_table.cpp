@@ -3,6 +3,7 @@
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -75,8 +76,13 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
     state->inter = inter != 0;
     state->peers = state->size;
     if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
-    if (observe::recorder* const to = notes_.recorder_of_new())
-        state->channel = &to->open(members_of(comm, state->size));
+    const std::vector<std::int32_t> members = members_of(comm, state->size);
+    // Where a rank of another world takes part, every rank sees one.
+    if (std::cmp_equal(members.size(), state->size)) {
+        const auto host = [&](std::int32_t m) { return pilots_.how().hosts[static_cast<std::size_t>(m)]; };
+        state->apart = std::ranges::any_of(members, [&](std::int32_t m) { return host(m) != host(members.front()); });
+    }
+    if (observe::recorder* const to = notes_.recorder_of_new()) state->channel = &to->open(members);
     return state;
 }
 
@@ -117,21 +123,25 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
     }
 }
 
-/// A number that no other communicator has, if all ranks are for an autopilot: rank 0's count of those it has numbered,
-/// and who it is.
-std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, communicator_state& state,
+/// A number that no other communicator has, if all ranks are for an autopilot and one has so large a buffer: rank 0's
+/// count of those it has numbered, and who it is.
+std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, const communicator_state& state,
+                                                                communicator_state::waiting& calls, std::int64_t bytes,
                                                                 time_ns gain) {
     struct {
         std::uint64_t number;
         std::uint64_t wait;
-    } said{0, pilots_.calls_to_wait(state.calls, gain)};
+        std::uint64_t bytes;
+    } said{0, pilots_.calls_to_wait(calls.calls, gain), static_cast<std::uint64_t>(bytes)};
     if (state.rank == 0) {
         int in_world = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
         said.number = (static_cast<std::uint64_t>(in_world) << 32) + pilots_.next_number();
     }
     check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
-    state.wait = said.wait;
+    // To ask is rare where all calls are small.
+    if (said.bytes < autopilot::smallest) said.wait = std::min(calls.calls, fleet::longest_wait);
+    calls.wait = said.wait;
     if (said.wait != 0) return std::nullopt;
     return said.number;
 }
@@ -154,15 +164,20 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
     return how;
 }
 
-bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, time_ns came) noexcept {
-    ++state.calls;
-    if (state.wait > 0) {
-        --state.wait;
+bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c,
+                                    time_ns came) noexcept {
+    const bool sized = pilots_.forces() || c.traits().sizes_known_to_all();
+    if (!sized) state.largest_buffer = std::max(state.largest_buffer, c.largest_buffer());
+    communicator_state::waiting& calls = sized ? state.sized : state.unsized;
+    ++calls.calls;
+    if (calls.wait > 0) {
+        --calls.wait;
         return false;
     }
     try {
         autopilot::settings how = settings_for(comm, state);
-        const auto number = agree_on_pilot(comm, state, remembered_gain(how.remembered));
+        const auto number = agree_on_pilot(comm, state, calls, sized ? autopilot::smallest : state.largest_buffer,
+                                           remembered_gain(how.remembered));
         if (!number) return false;
         if (how.clock) {
             how.seen = state.seen;
@@ -179,7 +194,7 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, ti
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
     } catch (const error& e) {  // thrown on all ranks
-        state.wait = std::numeric_limits<std::uint64_t>::max();
+        state.sized.wait = state.unsized.wait = std::numeric_limits<std::uint64_t>::max();
         notes_.warn(e.what());
     } catch (const std::exception& e) {
         give_up(comm, e);

@@ -34,11 +34,11 @@ public:
     void prepare(MPI_Comm comm) noexcept {
         communicator_state* const state = find(comm);
         if (state != nullptr && !state->inter && state->size > 1 && pilots_.makes_pilots_early())
-            (void)make_pilot(comm, *state, {});
+            (void)make_pilot(comm, *state, {}, {});
     }
-    /// Makes its autopilot, for a call to which this rank came at `came`; false if it gets none, for now or for good.
-    /// Collective.
-    bool make_pilot(MPI_Comm comm, communicator_state& state, time_ns came) noexcept;
+    /// Makes its autopilot, for this call, to which this rank came at `came`; false if it gets none, for now or for
+    /// good. Collective.
+    bool make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c, time_ns came) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.
@@ -50,7 +50,8 @@ private:
     communicator_state* find_or_make(MPI_Comm comm) noexcept;
     communicator_state* attribute_of(MPI_Comm comm) const;
     std::unique_ptr<communicator_state> inspect(MPI_Comm comm);
-    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, communicator_state& state, time_ns gain);
+    std::optional<std::uint64_t> agree_on_pilot(MPI_Comm comm, const communicator_state& state,
+                                                communicator_state::waiting& calls, std::int64_t bytes, time_ns gain);
     autopilot::settings settings_for(MPI_Comm comm, communicator_state& state);
     void end_pilot(communicator_state& state) noexcept;
     communicator_state* first_with_pilot() noexcept;

@@ -42,10 +42,12 @@ mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_st
     }
 }
 
-/// Most calls are small, and are left alone for that. Nothing else of them is looked at. All ranks find the same.
+/// Most calls are small, and are left alone for that. Nothing else of them is looked at. Where not all ranks know the
+/// sizes, calls are looked at between hosts: elsewhere plans do not win. All ranks find the same.
 template <collective What, class Arguments>
-bool is_small(const Arguments& a, const communicator_state& where) {
+bool is_left_alone(const Arguments& a, const communicator_state& where) {
     constexpr const collective_traits& t = traits(What);
+    if constexpr (!t.sizes_known_to_all()) return !where.apart;
     if constexpr (t.irregular) return false;
     const MPI_Datatype type = telling_side<What>(a, where) == side::send ? a.send_type : a.recv_type;
     if (type == MPI_DATATYPE_NULL) return true;
@@ -57,12 +59,12 @@ template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
-    if (!now.pilots().forces() && is_small<What>(a, *where)) return native();
+    if (!now.pilots().forces() && is_left_alone<What>(a, *where)) return native();
     const mpi::call_facts c = look_at<What>(a, comm, *where, where->memory);
     if (!autopilot::concerns(now.pilots().how(), c)) return native();
     if (!where->pilot) {
         const time_ns came = now.pilots().now();
-        if (!now.communicators().make_pilot(comm, *where, came)) {
+        if (!now.communicators().make_pilot(comm, *where, c, came)) {
             const int code = native();
             const bool failed = code != MPI_SUCCESS;
             where->remember({autopilot::known(c), came, failed ? std::nullopt : std::optional(now.pilots().now())});

@@ -19,19 +19,19 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
     for (const collective_traits& t : collectives()) {
         const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
-        if (how.mode == mode::automatic) replaced = t.sizes_known_to_all() && !left_alone;
+        if (how.mode == mode::automatic) replaced = !left_alone;
         if (how.mode == mode::force) replaced = find_algorithm(how.force).what == t.what && !left_alone;
     }
 }
 
 std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain) const {
-    constexpr double most_calls = 1000;  // the program may change
-    if (alive_ >= most) return static_cast<std::uint64_t>(most_calls);
+    if (alive_ >= most) return longest_wait;
     const auto has_run = static_cast<double>((own_time() - effort_.begin).count());
     const auto cost = static_cast<double>(effort_.spent + took_.load().count());
     if (forces() || gain > took_.load() || cost <= has_run * how_.spend) return 0;
     const double longer = cost / std::max(has_run * how_.spend, 1.) - 1;
-    return static_cast<std::uint64_t>(std::clamp(longer * static_cast<double>(calls), 1., most_calls));
+    return static_cast<std::uint64_t>(
+        std::clamp(longer * static_cast<double>(calls), 1., static_cast<double>(longest_wait)));
 }
 
 void fleet::count(time_ns took) {

@@ -30,6 +30,8 @@ public:
     /// Non-blocking calls cannot make an autopilot, so it is made with the communicator where these are to be made.
     bool makes_pilots_early() const { return forces() && starts_; }
 
+    /// In calls: the program may change.
+    static constexpr std::uint64_t longest_wait = 1000;
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
     /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
     /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.

@@ -30,7 +30,8 @@ std::size_t index(rank r) { return index(r.value); }
 /// What happened, to be sure that what is tried does happen.
 struct counts {
     std::uint64_t calls = 0, plans = 0, by_arrivals = 0, rolls = 0, late = 0, late_keepers = 0, failing_keepers = 0,
-                  leaving_keepers = 0, refused = 0, failed = 0, early = 0, profiles = 0, synchronised = 0;
+                  leaving_keepers = 0, refused = 0, failed = 0, early = 0, profiles = 0, synchronised = 0, unsized = 0,
+                  moved = 0;
 };
 
 /// How a call is made.
@@ -225,6 +226,8 @@ private:
         seen_.leaving_keepers += s.just_kept;
         seen_.early += s.plays.begun_early();
         seen_.synchronised += s.board.synchronised();
+        seen_.moved +=
+            static_cast<std::uint64_t>(std::ranges::count(s.explained, "sizes have changed", &decision::reason));
         if (++g.closed < script_.groups[on].ranks()) return;
         if (!g.wires.empty()) throw std::logic_error("a message of a roll call was left");
         if (g.between.undelivered(s.plays.number()) > 0) throw std::logic_error("a message of a plan was left");
@@ -303,7 +306,8 @@ public:
         i.what.segments = how.segments;
         i.what.round_time = how.round_time;
         i.what.arrivals = how.arrivals;
-        i.bytes = script_.what.units * static_cast<std::int64_t>(sizeof(affine));
+        i.bytes = own_units() * static_cast<std::int64_t>(sizeof(affine));
+        if (is_unsized() && (!traits(i.what.what).rooted || seat_.me == i.what.root)) i.bytes = intent::unknown;
         i.type = i.op = 0;
         return i;
     }
@@ -312,7 +316,7 @@ public:
                                  bool refused) override {
         roll_call::invocation i{.number = seat_.plays.number(),
                                 .keeper = by.keeper,
-                                .what = {script_.what.what.what, script_.what.what.root, script_.what.bytes, refused},
+                                .what = {script_.what.what.what, script_.what.what.root, known().bytes, refused},
                                 .patience = by.patience,
                                 .decide = [in_any_case](auto) { return in_any_case; }};
         if (!refused && !script_.keeper_fails) i.in_any_case = in_any_case;
@@ -349,6 +353,7 @@ public:
         if (!expected.empty() && data_.output != expected)
             throw std::logic_error(fmt::format("{} gives a wrong result", what.use->id));
         ++in_.seen_.plans;
+        in_.seen_.unsized += is_unsized();
         const std::vector<time_ns> by(seat_.plays.planned_by().begin(), seat_.plays.planned_by().end());
         agree(agreed_.planned_by, by, "who is late");
         in_.seen_.by_arrivals += !by.empty();
@@ -365,7 +370,23 @@ public:
     }
     void pass() override { seat_.plays.pass(now()); }
 
+    /// The call as a director is told of it: of sizes that not all ranks know, a rank knows its own buffers.
+    directed_call known() const {
+        const problem& p = script_.what.what;
+        if (!is_unsized()) return {p.what, p.root, script_.what.bytes};
+        const bool knows_all = !traits(p.what).rooted || p.root == seat_.me;
+        const std::int64_t all = script_.what.bytes * p.ranks;
+        return {p.what, p.root, 0, knows_all ? all - seat_.me.value : script_.what.bytes * seat_.me.value / p.ranks};
+    }
+
 private:
+    bool is_unsized() const { return !traits(script_.what.what.what).sizes_known_to_all(); }
+    /// Of this rank's chunk.
+    std::int64_t own_units() const {
+        if (!is_unsized()) return script_.what.units;
+        const layout l = layout_of(script_.what.what, seat_.me.value, script_.what.units);
+        return (script_.what.what.what == collective::scatterv ? l.output : l.input).counts.front();
+    }
     /// Whether a native call of this rank needs data of another.
     bool needs(rank other) const {
         const problem& p = script_.what.what;
@@ -404,7 +425,7 @@ void program::make(seat& s, std::size_t at) {
         (void)call.native();
     } else {
         watched_guide by(*s.guides, agreed_[at], seen_);
-        (void)make_call(by, {p.what, p.root, c.what.bytes}, call);
+        (void)make_call(by, call.known(), call);
     }
     s.in_call = false;
 }
@@ -436,19 +457,21 @@ TEST_P(directed_programs, agree_and_end) {
     // What is tried must happen.
     EXPECT_GT(sum.by_arrivals, 10 * made);
     EXPECT_GT(sum.rolls, made);
+    EXPECT_GT(sum.unsized, made);
     EXPECT_GT(sum.late, made);
     EXPECT_GT(sum.failed, made / 2);
     EXPECT_GT(sum.profiles, made);
     for (const std::uint64_t n :
-         {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised})
+         {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised, sum.moved})
         EXPECT_GT(n, made / 100);
     if (std::getenv("RUBATO_PROGRAMS") == nullptr) return;
     fmt::print(
         "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late,\n"
         "  {} late keepers, {} that fail, {} that leave, {} refused, {} failed, {} begun early, {} profiles, "
-        "{} synchronised\n",
+        "{} synchronised, {} plans of unknown sizes, {} given up as sizes changed\n",
         made, sum.calls, sum.plans, sum.by_arrivals, sum.rolls, sum.late, sum.late_keepers, sum.failing_keepers,
-        sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised);
+        sum.leaving_keepers, sum.refused, sum.failed, sum.early, sum.profiles, sum.synchronised, sum.unsized,
+        sum.moved);
 }
 
 INSTANTIATE_TEST_SUITE_P(part, directed_programs, ::testing::Range(std::uint64_t{0}, parts));

@@ -192,6 +192,12 @@ void check_facts() {
     expect(gatherv.agreed_bytes == intent::unknown, "not all know all chunks of a gatherv");
     expect(gatherv.bytes_on(0) == (me == 1 ? 8 : intent::unknown), "its root knows them");
     expect(gatherv.out.used == (me == 1), "its root alone has an output");
+    expect(gatherv.largest_buffer() == (me == 1 ? 4 * ranks * (ranks + 1) : 8 * (me + 1)),
+           "its root has the largest buffer");
+    // Some ranks may have no data, and the chunks may lie apart.
+    expect(!facts(mpi::call::alltoallv(y.data(), {counts, places}, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE))
+                .wrong,
+           "one buffer for an alltoallv");
     const mpi::call_facts in_place =
         facts(mpi::call::allgatherv(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, y.data(), {counts, places}, MPI_DOUBLE));
     expect(in_place.in_place && in_place.in.first == 100L * me && in_place.bytes == 8 * (me + 1),

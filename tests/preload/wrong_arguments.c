@@ -279,6 +279,8 @@ static const char* const left_out[] = {
     "alltoall in_place_between_groups",
     "allgatherv in_place_between_groups",
     "alltoallv in_place_between_groups",
+    /* refuses one buffer, whose parts may be apart, and not on ranks without data, */
+    "alltoallv aliased",
     /* and tells senders that their message was too long for another rank. */
     "reduce longer_to_root",
 #else

@@ -4,10 +4,10 @@
  *   mpirun -n P straggler WHAT[,WHAT...] BYTES[,BYTES...] ITERATIONS [--compute 20ms] [--late 400ms] [--rank 15]
  *                         [--turn 10] [--spin] [--free] [--apart]
  *
- * WHAT is barrier, bcast, reduce, allreduce, scatter, gather, allgather, alltoall, reduce_scatter_block, scan, or
- * mixed: a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every 20 iterations, and an allreduce
- * and a bcast of 8 to 64 bytes. BYTES is the size of the vector, or of all ranks' chunks together. Each WHAT with each
- * BYTES is a loop of its own.
+ * WHAT is barrier, bcast, reduce, allreduce, scatter, gather, allgather, alltoall, reduce_scatter_block, scan,
+ * scatterv, gatherv, alltoallv, or mixed: a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every
+ * 20 iterations, and an allreduce and a bcast of 8 to 64 bytes. BYTES is the size of the vector, or of all ranks'
+ * chunks together. Each WHAT with each BYTES is a loop of its own.
  *
  * --turn N makes another rank late every N iterations, by a fixed sequence. --spin computes, instead of sleeping.
  * --free leaves out the decision, so that ranks may run ahead of each other. --apart leaves it out, and has a barrier
@@ -33,11 +33,14 @@ enum kind {
     alltoall,
     reduce_scatter_block,
     scan,
+    scatterv,
+    gatherv,
+    alltoallv,
     mixed
 };
 static const char* const names[] = {
-    "barrier", "bcast", "reduce", "allreduce", "scatter", "gather", "allgather", "alltoall", "reduce_scatter_block",
-    "scan",    "mixed"};
+    "barrier", "bcast",    "reduce",  "allreduce", "scatter", "gather", "allgather", "alltoall", "reduce_scatter_block",
+    "scan",    "scatterv", "gatherv", "alltoallv", "mixed"};
 
 struct options {
     int iterations, late_rank, turn, spin, decide, apart;
@@ -118,9 +121,10 @@ static void compute(double duration, int spin) {
 
 /* A collective on its own data. A vector has this many numbers, or a chunk if the collective has one for each rank. */
 struct operation {
-    enum kind kind;
+    enum kind kind; /* of a v-form, the one without v */
     int me, ranks, root, numbers;
     double *data, *result;
+    int *counts, *places; /* of a v-form */
 };
 
 /* In each iteration one number of 64 grows by one. All are whole, so that sums are exact. */
@@ -164,8 +168,13 @@ static double expected(const struct operation* op, int iteration, int i) {
     }
 }
 
-static struct operation make_operation(enum kind kind, long bytes) {
-    struct operation op = {kind, 0, 0, 0, 0, NULL, NULL};
+static enum kind without_v(enum kind k) {
+    return k == scatterv ? scatter : k == gatherv ? gather : k == alltoallv ? alltoall : k;
+}
+
+static struct operation make_operation(enum kind what, long bytes) {
+    const enum kind kind = without_v(what);
+    struct operation op = {kind, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
     MPI_Comm_rank(MPI_COMM_WORLD, &op.me);
     MPI_Comm_size(MPI_COMM_WORLD, &op.ranks);
     op.numbers = (int)(bytes / (long)sizeof(double)) / (has_chunks(kind) ? op.ranks : 1);
@@ -176,12 +185,18 @@ static struct operation make_operation(enum kind kind, long bytes) {
     op.result = kind == bcast ? op.data : malloc((size_t)room * sizeof *op.result);
     for (int i = 0; i < room; ++i) op.data[i] = op.result[i] = -1;
     for (int i = 0; i < given(&op); ++i) op.data[i] = part(op.me, -1, i);
+    if (kind == what) return op;
+    op.counts = malloc((size_t)op.ranks * sizeof *op.counts);
+    op.places = malloc((size_t)op.ranks * sizeof *op.places);
+    for (int i = 0; i < op.ranks; ++i) op.counts[i] = op.numbers, op.places[i] = i * op.numbers;
     return op;
 }
 
 static void free_operation(struct operation* op) {
     if (op->result != op->data) free(op->result);
     free(op->data);
+    free(op->counts);
+    free(op->places);
 }
 
 static void prepare(const struct operation* op, int iteration) {
@@ -194,6 +209,14 @@ static void call(const struct operation* op) {
     const MPI_Comm all = MPI_COMM_WORLD;
     double* in = op->data;
     double* out = op->result;
+    const int* c = op->counts;
+    const int* d = op->places;
+    if (c != NULL) {
+        if (op->kind == scatter) MPI_Scatterv(in, c, d, MPI_DOUBLE, out, n, MPI_DOUBLE, op->root, all);
+        if (op->kind == gather) MPI_Gatherv(in, n, MPI_DOUBLE, out, c, d, MPI_DOUBLE, op->root, all);
+        if (op->kind == alltoall) MPI_Alltoallv(in, c, d, MPI_DOUBLE, out, c, d, MPI_DOUBLE, all);
+        return;
+    }
     switch (op->kind) {
         case barrier: MPI_Barrier(all); break;
         case bcast: MPI_Bcast(in, n, MPI_DOUBLE, op->root, all); break;
@@ -205,7 +228,7 @@ static void call(const struct operation* op) {
         case alltoall: MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, all); break;
         case reduce_scatter_block: MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, all); break;
         case scan: MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, all); break;
-        case mixed: break;
+        default: break;
     }
 }
 

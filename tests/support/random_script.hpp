@@ -17,6 +17,7 @@ struct kind_of_call {
     std::int64_t bytes = 0;  ///< as directors know it
     std::int64_t units = 0;  ///< that are really moved
     time_ns native_tail{};
+    bool size_changes = false;  ///< from call to call, where not all ranks know it
 
     /// Plans by arrivals are mostly better than the native collective, others mostly not.
     time_ns tail_of(const algorithm& a) const {
@@ -95,7 +96,8 @@ private:
         static constexpr std::array what = {
             collective::bcast,     collective::reduce,    collective::allreduce, collective::reduce,
             collective::allreduce, collective::scatter,   collective::gather,    collective::allgather,
-            collective::alltoall,  collective::allreduce, collective::scan,      collective::reduce_scatter_block};
+            collective::alltoall,  collective::allreduce, collective::scan,      collective::reduce_scatter_block,
+            collective::scatterv,  collective::gatherv,   collective::alltoallv};
         kind_of_call k;
         k.what.what = what[random_() % what.size()];
         k.what.ranks = g.ranks();
@@ -104,15 +106,23 @@ private:
         k.bytes = std::int64_t{16 << 10} << random_.draw(8);
         k.units = random_.chance(10) ? random_.draw(2) : 1 + random_.draw(12);
         k.native_tail = ms(1) + random_.up_to(ms(40));
+        k.size_changes = !traits(k.what.what).sizes_known_to_all() && random_.chance(50);
         return k;
+    }
+
+    /// Mostly about as large, sometimes small or nothing at all.
+    std::int64_t some_size(std::int64_t usual) {
+        if (random_.chance(5)) return 0;
+        if (random_.chance(70)) return usual + usual / 4 * random_.draw(3);
+        return usual >> random_.draw(16) << random_.draw(6);
     }
 
     /// Of another machine, or of other arrivals.
     experience some_experience(const kind_of_call& like, const scripted_group& g) {
         experience e;
         e.bytes = like.bytes << (random_.chance(70) ? 0 : random_.draw(4));
-        e.kind =
-            operation_of(like.what.what, random_.chance(80) ? like.what.root : rank(random_.draw(g.ranks())), e.bytes);
+        e.kind = operation_of(like.what.what, random_.chance(80) ? like.what.root : rank(random_.draw(g.ranks())),
+                              traits(like.what.what).sizes_known_to_all() ? e.bytes : 0);
         e.of_native = {random_.chance(50) ? like.native_tail : ms(1) + random_.up_to(ms(40)),
                        ms(10) + random_.up_to(ms(200))};
         const auto all = playable(like.what, true, random_.chance(30));
@@ -176,6 +186,7 @@ private:
             c.on = on;
             c.what = random_.chance(70) ? groups[on].kinds.front() : random_.one_of(groups[on].kinds);
             c.computing = some_computing(late, usual);
+            if (c.what.size_changes) c.what.bytes = some_size(c.what.bytes);
             c.keeper_fails = random_.chance(5);
             if (random_.chance(4)) c.fails.insert(random_.draw(groups[on].ranks()));
             calls.push_back(std::move(c));

@@ -6,6 +6,7 @@
 #include "direct/decision.hpp"
 #include "direct/enforcer.hpp"
 #include "direct/rules.hpp"
+#include "rubato/simulate.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,12 +26,13 @@ using namespace std::chrono_literals;
 
 /// What all ranks have on their boards.
 struct wall {
-    explicit wall(int n) : ranks(n) {}
+    explicit wall(int n, const model& m = {}) : ranks(n), network(m) {}
     struct entry {
         std::map<int, std::vector<std::byte>> said{};
         int from = -1;  // of one rank for all
     };
     int ranks;
+    model network;
     std::deque<entry> entries{};
     int synchronised = 0;
     std::mutex mutex{};
@@ -56,7 +58,7 @@ public:
     void synchronise() override {
         if (me_ == 0) ++wall_.synchronised;
     }
-    const model& network() override { return network_; }
+    const model& network() override { return wall_.network; }
     time_ns now() override { return clock_; }
 
 private:
@@ -74,7 +76,6 @@ private:
     int me_;
     time_ns& clock_;
     std::uint64_t next_ = 0;
-    model network_{};
 };
 
 using arrivals = std::vector<time_ns>;
@@ -103,7 +104,8 @@ struct program {
     time_ns choosing = 20ms;
     std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
     std::vector<experience> remembered{};
-    bool waits = true;  ///< all leave when the last does; else all but rank 0 go on at once
+    bool waits = true;               ///< all leave when the last does; else all but rank 0 go on at once
+    std::optional<model> network{};  ///< of the real choice, which takes no time
     /// Before the first call there was a native one like it, and then ranks took so long to make their directors.
     std::optional<time_ns> met{};
 };
@@ -115,6 +117,7 @@ struct outcome {
     std::vector<decision> explained{};
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
+    std::size_t exchanges = 0;
     std::vector<experience> learned{};
     std::vector<bool> works_ahead{};  ///< after each call
 
@@ -149,8 +152,9 @@ public:
     directors(
         int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
         std::deque<effort>* processes = nullptr, const std::vector<experience>& remembered = {},
+        const model& network = {},
         const std::function<void(int, director::settings&)>& more = [](int, director::settings&) {})
-        : wall_{ranks}, explained_(static_cast<std::size_t>(ranks)) {
+        : wall_{ranks, network}, explained_(static_cast<std::size_t>(ranks)) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
             boards_.emplace_back(wall_, r, clocks[i]);
@@ -168,6 +172,7 @@ public:
     director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
     const std::vector<std::vector<decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
+    std::size_t exchanges() const { return wall_.entries.size(); }
 
 private:
     wall wall_;
@@ -201,7 +206,8 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
     }
     directors all(
         p.ranks, clocks,
-        [&](int r) {
+        [&](int r) -> director::choice {
+            if (p.network) return {};
             return [&, r](const problem& q, std::int64_t) {
                 clocks[static_cast<std::size_t>(r)] += p.choosing;
                 o.chosen += p.choosing;
@@ -217,7 +223,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
                 return found;
             };
         },
-        processes, p.remembered,
+        processes, p.remembered, p.network.value_or(model{}),
         [&](int r, director::settings& s) {
             s.seen = more[static_cast<std::size_t>(r)].seen;
             s.came = more[static_cast<std::size_t>(r)].came;
@@ -228,7 +234,9 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
         const arrivals real = clocks;
         directive how;
         for (int r = 0; r < p.ranks; ++r) {
-            const directive& d = all[r].arrive(c, clocks[static_cast<std::size_t>(r)]);
+            directed_call mine = c;
+            if (r != c.root.value) mine.own = c.own * (2 * r + 1) / (p.ranks * p.ranks);
+            const directive& d = all[r].arrive(mine, clocks[static_cast<std::size_t>(r)]);
             if (r == 0) how = d;
             EXPECT_TRUE(alike(how, d)) << "call " << call << ", rank " << r;
         }
@@ -257,6 +265,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
     o.explained = all.explained().front();
     o.total = std::ranges::max(clocks);
     o.synchronised = all.synchronised();
+    o.exchanges = all.exchanges();
     o.learned = all[0].learned();
     for (int r = 1; r < p.ranks; ++r) EXPECT_EQ(all[r].learned(), o.learned);
     return o;
@@ -594,6 +603,133 @@ TEST(director, carries_over_a_plan_that_is_ahead_on_trial) {
     EXPECT_EQ(o.explained.front().made, verdict::tried);
     EXPECT_GT(o.explained.front().call + direct::trial, 11U) << "the trial is over";
     EXPECT_EQ(o.native_calls(10), 0);
+}
+
+/// A v-form: the root alone knows how many bytes a call has.
+program of_unequal_chunks(std::function<std::int64_t(std::uint64_t call)> bytes) {
+    program p = late_rank(3);
+    p.plans.front().id = "gatherv/sorted_linear_sync";
+    p.what = [=](std::uint64_t call) { return directed_call{collective::gatherv, rank(0), 0, bytes(call)}; };
+    // Times are in proportion to the size.
+    const auto scaled = [=](std::uint64_t call, time_ns t) {
+        return times(t, static_cast<double>(bytes(call)) / static_cast<double>(5 * (64 << 10)));
+    };
+    p.native_tail = [=](std::uint64_t call, const arrivals&) { return scaled(call, 40ms); };
+    p.plans.front().tail = [=](std::uint64_t call, const arrivals& by, const arrivals& real) {
+        return scaled(call, !by.empty() && last_of(by) == last_of(real) ? 10ms : 30ms);
+    };
+    return p;
+}
+
+constexpr std::int64_t usual_bytes = 5 * (64 << 10);
+
+TEST(director, learns_sizes_that_not_all_know) {
+    program p = of_unequal_chunks([](std::uint64_t call) { return usual_bytes + (call % 5) * (usual_bytes / 10); });
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(30), 0);
+    EXPECT_LT(o.total, natively(p) - 27ms * 400);
+    ASSERT_EQ(o.learned.size(), 1U);
+    EXPECT_GE(o.learned.front().bytes, 64 << 10);
+    EXPECT_LE(o.learned.front().bytes, 96 << 10);
+    p.remembered = o.learned;
+    const outcome again = directed(p);
+    EXPECT_EQ(again.native_calls(0), 0);
+    p.what = [](std::uint64_t) { return directed_call{collective::gatherv, rank(1), 0, usual_bytes}; };
+    EXPECT_EQ(directed(p).native_calls(0), 0) << "another root";
+    program larger = of_unequal_chunks([](std::uint64_t) { return 30 * usual_bytes; });
+    larger.remembered = o.learned;
+    EXPECT_GT(directed(larger).native_calls(0), 2) << "other sizes begin from nothing";
+    EXPECT_EQ(directed(larger).native_calls(40), 0);
+}
+
+TEST(director, leaves_small_calls_alone_once_it_knows_that_they_are) {
+    program p = of_unequal_chunks([](std::uint64_t call) { return call % 3 == 0 ? 0 : 1 << (call % 14); });
+    p.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(40ms); };
+    p.calls = 5000;
+    const outcome o = directed(p);
+    EXPECT_EQ(o.native_calls(0), 5000);
+    EXPECT_EQ(o.decisions(verdict::tried), 0U);
+    EXPECT_EQ(o.chosen, 0ms);
+    EXPECT_LT(o.exchanges, 20U) << "asking is rare";
+}
+
+TEST(director, follows_sizes_that_move_for_good) {
+    for (const double factor : {0.1, 30.}) {
+        program p = of_unequal_chunks([=](std::uint64_t call) {
+            return call <= 200 ? usual_bytes : static_cast<std::int64_t>(factor * usual_bytes);
+        });
+        p.plans.front().promised = [](const arrivals&) { return time_ns(2ms); };
+        p.calls = 600;
+        const outcome o = directed(p);
+        EXPECT_EQ(o.native_calls(30) - o.native_calls(200), 0) << factor;
+        EXPECT_GT(o.native_calls(200), 2) << "it is measured anew";
+        EXPECT_LT(o.native_calls(200), 40) << factor;
+        EXPECT_EQ(o.used.back(), "gatherv/sorted_linear_sync") << factor;
+        EXPECT_LT(o.total, natively(p)) << factor;
+        ASSERT_EQ(o.learned.size(), 1U);
+        EXPECT_EQ(o.learned.front().bytes, static_cast<std::int64_t>(factor * usual_bytes) / 5);
+    }
+}
+
+/// Times of calls of other sizes are not compared, and it is not asked for sizes for ever.
+TEST(director, keeps_its_promise_where_sizes_keep_changing) {
+    for (const int most : {3, 6, 10}) {
+        for (const time_ns real : {10ms, 60ms, 400ms}) {
+            program p = of_unequal_chunks([=](std::uint64_t call) {
+                return usual_bytes << splitmix(call).below(static_cast<std::uint64_t>(most));
+            });
+            p.plans.front().tail = [native = p.native_tail, real](std::uint64_t call, const arrivals&,
+                                                                  const arrivals& all) {
+                return native(call, all) * real.count() / time_ns(40ms).count();
+            };
+            p.calls = 3000;
+            const outcome o = directed(p);
+            EXPECT_LE(o.total, times(natively(p), 1.02)) << most << ", " << format_time(real);
+            EXPECT_TRUE(o.exchanges < 200 || o.decisions(verdict::kept) > 0) << most << ", " << format_time(real);
+        }
+    }
+}
+
+/// A gatherv or scatterv on a slow network, chosen for by simulation. Natively the root serves ranks in their order
+/// and, if messages wait for their receiver, all ranks after a late one wait with it.
+program in_the_order_of_ranks(collective what, int late, bool waits) {
+    constexpr std::int64_t chunk = 128 << 10;
+    const model network = parse_model(waits ? "loggp:L=100us,o=10us,g=10us,G=160ns,rendezvous=64KiB"
+                                            : "loggp:L=100us,o=10us,g=10us,G=160ns");
+    program p;
+    p.ranks = 16;
+    p.calls = 60;
+    p.network = network;
+    p.compute = [=](std::uint64_t, int r) { return r == late ? time_ns(600ms) : time_ns(20ms); };
+    p.what = [=](std::uint64_t) { return directed_call{what, rank(0), 0, 16 * chunk}; };
+    p.native_tail = [=](std::uint64_t, const arrivals& real) {
+        const bool together = std::ranges::max(real) - std::ranges::min(real) < 100ms;
+        const int left = together ? 15 : waits ? 16 - late : what == collective::gatherv ? 1 : 0;
+        return left * times(1ns, 160. * chunk);
+    };
+    for (const algorithm& a : algorithms())
+        if (a.what == what && !a.early)
+            p.plans.push_back({a.id, {}, [=, &a](std::uint64_t, const arrivals& by, const arrivals& real) {
+                                   problem q;
+                                   q.what = what;
+                                   q.ranks = 16;
+                                   q.arrivals = by;
+                                   const std::vector sizes{layout::uniform(chunk)};
+                                   const simulation made = simulate(network, build_all(a, q), sizes, real);
+                                   return std::ranges::max(made.exits) - std::ranges::max(real);
+                               }});
+    return p;
+}
+
+TEST(director, finds_a_plan_where_ranks_wait_for_a_late_one) {
+    for (const collective what : {collective::gatherv, collective::scatterv}) {
+        for (const int late : {1, 3, 15}) {
+            const outcome nobody_waits = directed(in_the_order_of_ranks(what, late, false));
+            EXPECT_EQ(nobody_waits.native_calls(0), 60) << "there is nothing to win";
+            const outcome o = directed(in_the_order_of_ranks(what, late, true));
+            EXPECT_EQ(o.native_calls(10), late == 15 ? 50 : 0) << traits(what).name << ", " << late;
+        }
+    }
 }
 
 TEST(director, begins_with_what_it_remembers) {
