@@ -6,6 +6,8 @@
 #include "engine/roll_call.hpp"
 #include "mpi/call_facts.hpp"
 
+#include <functional>
+
 namespace rubato::mpi {
 
 class RUBATO_API looked_at_calls {
@@ -19,6 +21,9 @@ public:
     /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).
     intent intent_of(const selection& how, const call_facts& c) const;
     void run(const intent& what, const call_facts& c);
+    /// Starts it; `ended` is called with MPI_SUCCESS or an error code, in any thread, when it has ended, and must not
+    /// use this communicator. The facts, and what they refer to, must stay until then.
+    void start(const intent& what, const call_facts& c, std::function<void(int)> ended);
     /// Counts a call that this rank does not make here, though others may.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in

@@ -257,7 +257,9 @@ void end_all(const std::exception& e) noexcept {
 
 void begin_session(time_ns begin) noexcept {
     try {
-        running = new session(begin);  // never deleted: its communicators' attributes may outlive MPI_Finalize
+        auto* const made = new session(begin);  // never deleted: its communicators' attributes outlive MPI_Finalize
+        running = made;
+        made->communicators().prepare(MPI_COMM_WORLD);
     } catch (const mpi::mpi_error& e) {
         end_all(e);
     } catch (const error& e) {  // thrown on all ranks
