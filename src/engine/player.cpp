@@ -222,6 +222,11 @@ bool player::worth_messages(const intent& what) const {
     return traits(what.what.what).irregular || what.bytes >= how_.from_bytes;
 }
 
+/// For the choice of later ones. Not before the rank has arrived: what it calls may still have to be chosen.
+void player::keep_arrivals(const flight& f) {
+    if (f.what->observed) f.of->planned_by = f.planned_by;
+}
+
 /// The rank has arrived, and earlier exchanges are complete: takes part in this invocation's exchange, if any.
 void player::contribute(flight& f) {
     const std::uint64_t calls = f.of->calls++;
@@ -245,7 +250,6 @@ problem player::planned(flight& f) {
             (void)r.predict->next(p.arrivals);
     }
     f.planned_by = p.arrivals;
-    if (f.what->observed) record_of(*f.what).planned_by = p.arrivals;
     return p;
 }
 
@@ -261,7 +265,9 @@ bool player::begin(flight& f, bool wait) {
         return true;
     }
     contribute(f);
-    f.plan = plans_.get(*f.what->use, planned(f));
+    const problem p = planned(f);
+    keep_arrivals(f);
+    f.plan = plans_.get(*f.what->use, p);
     f.where->prepare(f.call, *f.plan, f.number, false);
     f.begun = true;
     f.run.start(f.plan->steps, f.where->sizes(), f.where->where(), f.where->messages());
@@ -391,6 +397,7 @@ player::ticket player::arrive(const intent& said, const void* call, time_ns now)
     }
     try {
         contribute(f);
+        keep_arrivals(f);
         f.where->prepare(call, *f.plan, f.number, true);
         f.run.arrive(f.where->where().input, f.where->where().output);
     } catch (...) {

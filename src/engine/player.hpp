@@ -219,6 +219,7 @@ private:
     bool agree(flight& f, bool wait);
     static bool plans_by_arrivals(const flight& f);
     bool worth_messages(const intent& what) const;
+    static void keep_arrivals(const flight& f);
     void contribute(flight& f);
     problem planned(flight& f);
     bool begin(flight& f, bool wait);

@@ -42,20 +42,22 @@ struct named_call {
     bool rolls = false;  ///< its plan is not known before the roll was called
 };
 
+/// A roll that is called for a call that was started.
+struct roll_for_call {
+    std::exception_ptr refused{};  // what is wrong with this rank's arguments
+    time_ns patience{};
+    bool begun = false;  // it is known who the keeper is
+};
+
 /// A call that was started.
 struct started_call {
     call_facts call{};
     intent what{};
     time_ns arrival{};
-    struct roll {
-        std::exception_ptr refused{};  // what is wrong with this rank's arguments
-        time_ns patience{};
-        bool begun = false;  // it is known who the keeper is
-    };
-    std::optional<roll> rolls{};       // until the verdict is there
-    player::ticket ticket = nullptr;   // once the player has it
-    std::exception_ptr trouble{};      // before that
-    std::function<void(int)> ended{};  // nobody asks for the call: this is told
+    std::optional<roll_for_call> rolls{};  // until the verdict is there
+    player::ticket ticket = nullptr;       // once the player has it
+    std::exception_ptr trouble{};          // before that
+    std::function<void(int)> ended{};      // nobody asks for the call: this is told
     std::list<started_call>::iterator self{};
 };
 
@@ -431,7 +433,7 @@ private:
         for (;;) {
             auto said = roll_.progress(own_time());
             if (said || !wait) return said;
-            (void)player_->poll();
+            (void)player_->poll(false);
             (void)help();
             std::this_thread::yield();  // one that it waits for may need this core
         }
@@ -439,7 +441,7 @@ private:
     /// True once the verdict is there; then it is known how to make the call.
     bool hear_verdict(started_call& s, bool wait) {
         try {
-            started_call::roll& r = *s.rolls;
+            roll_for_call& r = *s.rolls;
             if (!r.begun) {
                 if (!player_->catch_up(wait)) return false;
                 roll_call::invocation i{.keeper = player_->first_to_come(),
