@@ -13,8 +13,9 @@ public:
         if (!shared_.how.choose)
             shared_.how.choose = [this](const problem& p, std::int64_t bytes) {
                 const model& m = shared_.others.network();
-                // A late root cannot begin a gatherv: nobody can tell it the sizes.
-                const bool early = shared_.how.early && p.what != collective::gatherv;
+                // A late root cannot begin if it alone knows the sizes: nobody can tell it.
+                const collective_traits& t = traits(p.what);
+                const bool early = shared_.how.early && !(t.irregular && t.output == holders::root);
                 return choose(p, bytes, m, candidates_for(p, bytes, m, early));
             };
     }

@@ -1,13 +1,10 @@
 #include "engine/player.hpp"
 
-#include "core/wire.hpp"
+#include "engine/announcement.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -28,77 +25,6 @@ std::int64_t packed(time_ns t, bool said_before, std::uint64_t number) {
 time_ns time_in(std::int64_t v) { return time_ns(v >> (number_bits + 1)); }
 bool said_before(std::int64_t v) { return ((v >> number_bits) & 1) != 0; }
 bool speaks_of(std::int64_t v, std::uint64_t number) { return ((v ^ static_cast<std::int64_t>(number)) & 255) == 0; }
-
-/// How one rank tells another of an invocation. Its radix, hosts and arrivals follow.
-struct announcement {
-    std::int64_t number;
-    std::int64_t algorithm;
-    std::int64_t what;
-    std::int64_t root;
-    std::int64_t segments;
-    std::int64_t commutative;
-    std::int64_t idempotent;
-    std::int64_t round_time;
-    std::int64_t bytes;
-    std::int64_t type;
-    std::int64_t op;
-    std::int64_t observed;
-    std::int64_t radix_size;
-    std::int64_t hosts_size;
-};
-
-std::vector<std::int64_t> written(std::uint64_t number, const intent& i, std::int64_t bytes) {
-    const announcement head{
-        .number = static_cast<std::int64_t>(number),
-        .algorithm = i.use - algorithms().data(),
-        .what = static_cast<std::int64_t>(i.what.what),
-        .root = i.what.root.value,
-        .segments = i.what.segments,
-        .commutative = i.what.commutative,
-        .idempotent = i.what.idempotent,
-        .round_time = i.what.round_time.count(),
-        .bytes = bytes,
-        .type = i.type,
-        .op = i.op,
-        .observed = i.observed,
-        .radix_size = static_cast<std::int64_t>(i.what.radix.size()),
-        .hosts_size = static_cast<std::int64_t>(i.what.hosts.size()),
-    };
-    const auto numbers = std::bit_cast<std::array<std::int64_t, numbers_in<announcement>()>>(head);
-    std::vector<std::int64_t> text(numbers.begin(), numbers.end());
-    text.insert(text.end(), i.what.radix.begin(), i.what.radix.end());
-    text.insert(text.end(), i.what.hosts.begin(), i.what.hosts.end());
-    for (const time_ns t : i.what.arrivals) text.push_back(t.count());
-    return text;
-}
-
-std::pair<std::uint64_t, intent> read(std::span<const std::int64_t> text, std::int32_t ranks) {
-    announcement head{};
-    std::memcpy(&head, text.data(), sizeof head);
-    intent i;
-    i.use = &algorithms()[static_cast<std::size_t>(head.algorithm)];
-    i.what.what = static_cast<collective>(head.what);
-    i.what.ranks = ranks;
-    i.what.root = rank(static_cast<std::int32_t>(head.root));
-    i.what.segments = static_cast<std::uint32_t>(head.segments);
-    i.what.commutative = head.commutative != 0;
-    i.what.idempotent = head.idempotent != 0;
-    i.what.round_time = time_ns(head.round_time);
-    i.bytes = head.bytes;
-    i.type = static_cast<std::int32_t>(head.type);
-    i.op = static_cast<std::int32_t>(head.op);
-    i.observed = head.observed != 0;
-    std::span<const std::int64_t> rest = text.subspan(numbers_in<announcement>());
-    const auto next = [&rest](auto size) {
-        const auto part = rest.first(static_cast<std::size_t>(size));
-        rest = rest.subspan(part.size());
-        return part;
-    };
-    for (const std::int64_t k : next(head.radix_size)) i.what.radix.push_back(static_cast<std::int32_t>(k));
-    for (const std::int64_t h : next(head.hosts_size)) i.what.hosts.push_back(static_cast<std::int32_t>(h));
-    for (const std::int64_t t : rest) i.what.arrivals.emplace_back(t);
-    return {static_cast<std::uint64_t>(head.number), i};
-}
 
 /// Arrivals are exchanged only for invocations that use or observe them.
 bool uses_arrivals(const intent& what) { return what.use->arrival_aware || what.observed; }
@@ -330,14 +256,14 @@ void player::tell_peers(const flight& f) {
     for (auto p = peers.begin(); p != last; ++p) {
         if (!f.planned_by.empty() && arrival(*p) < arrival(me_.value)) continue;
         const bool differs = traits(f.what->what.what).irregular;
-        stage_.tell(rank(*p), written(f.number, *f.what, differs ? f.where->bytes_on(rank(*p)) : f.what->bytes));
+        stage_.tell(rank(*p), announcement(f.number, *f.what, differs ? f.where->bytes_on(rank(*p)) : f.what->bytes));
     }
 }
 
 void player::listen() {
     std::vector<std::int64_t> told;
     while (stage_.hear(told)) {
-        const auto [number, what] = read(told, ranks_);
+        const auto [number, what] = announced(told, ranks_);
         if (number < next().number || (number == next().number && next().what)) continue;
         if (number == next().number)
             next().what = what;
