@@ -359,7 +359,8 @@ auto wait_any(Requests&& requests) {
 class RUBATO_API persistent_call {
 public:
     persistent_call(persistent_call&&) = default;
-    persistent_call& operator=(persistent_call&&) = default;
+    /// Waits for the old one.
+    persistent_call& operator=(persistent_call&& other) noexcept;
 
     /// This will be the next call, and may begin; its buffers are not touched before start.
     void expect();

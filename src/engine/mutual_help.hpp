@@ -27,9 +27,9 @@ public:
     /// One who has joined has something under way now, or has nothing any more.
     void begin() { ++busy_; }
     void end() { --busy_; }
-    /// Goes on with all others; false if they have nothing under way. `own`: who waits is one of those who have.
-    bool help(const ticket* own) {
-        if (busy_.load(std::memory_order_relaxed) == (own != nullptr ? 1 : 0)) return false;
+    /// Goes on with all others than `own`, the one who waits, if it has joined; false if they have nothing under way.
+    bool help(const ticket* own, bool own_is_busy) {
+        if (busy_.load(std::memory_order_relaxed) == (own_is_busy ? 1 : 0)) return false;
         const std::lock_guard lock(mutex_);
         for (auto t = all_.begin(); t != all_.end(); ++t)
             if (own == nullptr || t != *own) (*t)();

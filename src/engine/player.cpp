@@ -85,6 +85,7 @@ bool player::complete_until(std::uint64_t number, bool wait) {
         for (const std::int64_t v : g.values)
             if (!speaks_of(v, g.number)) {
                 fail();
+                why_ = "ranks have called different collectives";
                 throw error("ranks have called different collectives",
                             fmt::format("one of them exchanges arrivals of another invocation than {}", g.number),
                             "call the same collectives in the same order on all ranks");
@@ -179,9 +180,14 @@ problem player::planned(flight& f) {
     return p;
 }
 
+/// Messages of two operations that are too far apart could be mistaken for one another.
+bool player::has_room(const flight& f) const {
+    return under_way_.empty() || f.number - under_way_.front().number < stage_.most_at_once();
+}
+
 /// The rank has arrived; false if the invocation must wait for an exchange, or for others to end, before it can begin.
 bool player::begin(flight& f, bool wait) {
-    if (f.number - under_way_.front().number >= stage_.most_at_once()) return false;
+    if (!has_room(f)) return false;
     resolve(*f.what);
     if (!agree(f, wait)) return false;
     listening_ |= f.what->use->early;
@@ -209,12 +215,13 @@ bool player::begin_all(bool wait, bool by_caller) {
         flight& f = *std::prev(under_way_.end(), static_cast<std::ptrdiff_t>(waiting_));
         if (!by_caller && f.needs_caller()) return false;
         try {
-            if (!begin(f, wait)) return false;
+            if (f.passed() ? !agree(f, wait) : !begin(f, wait)) return false;
             --waiting_;
+            if (f.passed()) recycle(f, under_way_);
         } catch (...) {
             f.trouble = std::current_exception();
             if (!broken_ || f.begun) --waiting_;
-            if (f.begun || broken_) {
+            if (f.begun || f.passed() || broken_) {
                 fail();
                 return false;
             }
@@ -226,7 +233,7 @@ bool player::begin_all(bool wait, bool by_caller) {
 
 bool player::begin_early() {
     flight& f = next();
-    if (f.refused || !agree(f, false)) return false;
+    if (f.refused || !has_room(f) || !agree(f, false)) return false;
     // Errors are reported when the rank arrives.
     try {
         f.plan = plans_.get(*f.what->use, planned(f));
@@ -309,14 +316,9 @@ player::ticket player::arrive(const intent& said, const void* call, time_ns now)
                     "call what was named, on all ranks alike");
     }
     f.of = &record_of(what);
-    make_next();
     f.what = std::move(what);
-    f.arrival = now;
-    f.arrived = true;
     f.call = call;
-    f.self = next_.begin();
-    under_way_.splice(under_way_.end(), next_);
-    next_.splice(next_.begin(), spare_, spare_.begin());
+    depart(f, now);
     if (!f.begun) {
         ++waiting_;
         return &f;
@@ -331,6 +333,16 @@ player::ticket player::arrive(const intent& said, const void* call, time_ns now)
         throw;
     }
     return &f;
+}
+
+/// The rank has arrived at it, the next one.
+void player::depart(flight& f, time_ns now) {
+    make_next();
+    f.arrival = now;
+    f.arrived = true;
+    f.self = next_.begin();
+    under_way_.splice(under_way_.end(), next_);
+    next_.splice(next_.begin(), spare_, spare_.begin());
 }
 
 void player::check_usable() const {
@@ -370,13 +382,23 @@ bool player::move(flight& f, bool wait, bool alone) {
     }
 }
 
+/// The first of those under way gets the error.
+void player::look(bool wait) {
+    try {
+        stage_.look(wait);
+    } catch (...) {
+        under_way_.front().trouble = std::current_exception();
+        fail();
+    }
+}
+
 /// Goes on with everything under way, until something has moved if an invocation is awaited. True if something has.
 bool player::advance(const flight* awaited, bool by_caller) {
     const bool alone = under_way_.size() == 1;
     const std::size_t waiting = waiting_;
     (void)begin_all(awaited != nullptr && alone, by_caller);
     bool moved = waiting_ != waiting;
-    if (!alone && !under_way_.empty()) stage_.look(false);
+    if (!alone && !under_way_.empty()) look(false);
     bool chooses = false;  // it may have to do without a message
     for (auto at = under_way_.begin(); at != under_way_.end() && at->begun && !broken_;) {
         flight& f = *at++;
@@ -385,7 +407,7 @@ bool player::advance(const flight* awaited, bool by_caller) {
     }
     if (awaited == nullptr || moved || awaited->ended || broken_) return moved;
     if (waiting_ == 0 && !chooses && !alone)
-        stage_.look(true);
+        look(true);
     else
         std::this_thread::yield();  // who is waited for may need this core
     return false;
@@ -409,19 +431,24 @@ bool player::has_ended(ticket t) { return t->ended; }
 /// Throws what went wrong with it.
 void player::retire(flight& f) {
     const std::exception_ptr trouble = std::exchange(f.trouble, nullptr);
+    const bool was_ended = f.ended;
     std::swap(f.planned_by, ended_by_);
-    f.planned_by.clear();
-    if (f.what) last_used_ = f.what->use;
+    last_used_ = f.what->use;
     if (!f.ended && !f.begun) --waiting_;
-    spare_.splice(spare_.begin(), f.ended ? ended_ : under_way_, f.self);
+    recycle(f, f.ended ? ended_ : under_way_);
+    if (trouble) std::rethrow_exception(trouble);
+    if (!was_ended) check_usable();
+}
+
+void player::recycle(flight& f, flights& from) {
+    spare_.splice(spare_.begin(), from, f.self);
+    f.planned_by.clear();
     f.what.reset();
     f.call = nullptr;
     f.edge.reset();
     f.plan.reset();
     f.improvised.reset();
     f.named = f.arrived = f.refused = f.contributed = f.begun = f.ended = false;
-    if (trouble) std::rethrow_exception(trouble);
-    check_usable();
 }
 
 /// Attempts it again and again, if it is to wait; meanwhile what is under way goes on, as other ranks may need that.
@@ -479,20 +506,14 @@ void player::pass(time_ns now) {
     flight& f = next();
     if (f.begun || f.named) {
         fail();
+        why_ = "another collective was called than was named or announced";
         throw error("another collective than was named or announced", "its messages are already under way",
                     "call what was named, on all ranks alike");
     }
-    f.arrival = now;
-    f.arrived = true;
-    (void)insist(true, [&](bool w) { return begin_all(w, true) && agree(f, w); });
-    make_next();
-    f.ended = true;
-    f.self = next_.begin();
-    ended_.splice(ended_.end(), next_);
-    next_.splice(next_.begin(), spare_, spare_.begin());
-    f.planned_by.clear();
-    f.what.reset();
-    retire(f);
+    f.what.reset();  // as announced for another call, by error
+    depart(f, now);
+    ++waiting_;
+    (void)begin_all(false, false);
 }
 
 bool player::close(bool wait, time_ns now) {

@@ -142,7 +142,7 @@ public:
     /// Makes progress with all of them, takes announcements, begins before the rank arrives. In the background,
     /// reductions by a user's own operator are left to the rank.
     activity poll(bool in_background = true);
-    /// The rank has arrived at an invocation that the player does not run: counts it.
+    /// The rank has arrived at an invocation that the player does not run: counts it, without waiting.
     void pass(time_ns now);
     /// Whether all is known that the next invocation may be planned by; with `wait`, it is.
     bool catch_up(bool wait);
@@ -205,7 +205,9 @@ private:
         std::unique_ptr<improvisation> improvised{};
         flights::iterator self{};
 
-        bool needs_caller() const { return traits(what->what.what).reduces && what->op < 0; }
+        /// Counted only; else what it does is known once the rank has arrived.
+        bool passed() const { return arrived && !what; }
+        bool needs_caller() const { return what && traits(what->what.what).reduces && what->op < 0; }
     };
 
     flight& next() { return next_.front(); }
@@ -224,10 +226,14 @@ private:
     problem planned(flight& f);
     bool begin(flight& f, bool wait);
     bool begin_all(bool wait, bool by_caller);
+    bool has_room(const flight& f) const;
     bool begin_early();
     bool advance(const flight* awaited, bool by_caller);
     bool move(flight& f, bool wait, bool alone);
+    void look(bool wait);
+    void depart(flight& f, time_ns now);
     void end(flight& f);
+    void recycle(flight& f, flights& from);
     void retire(flight& f);
     template <class Attempt>
     bool insist(bool wait, Attempt attempt);

@@ -58,6 +58,8 @@ struct started_call {
     player::ticket ticket = nullptr;       // once the player has it
     std::exception_ptr trouble{};          // before that
     std::function<void(int)> ended{};      // nobody asks for the call: this is told
+    bool passed = false;                   // nobody makes it
+    std::vector<MPI_Datatype> types{};     // its own, that the caller may free before it has ended
     std::list<started_call>::iterator self{};
 };
 
@@ -163,6 +165,7 @@ public:
     void use_model(const model& network, const model* inside) {
         const std::lock_guard lock(mutex_);
         check_idle();
+        (void)player_->catch_up(true);  // what it begins on the way is collective, too
         const std::string text = broadcast(comm_.get(), to_string(network));
         const std::string inside_text = broadcast(comm_.get(), inside != nullptr ? to_string(*inside) : "");
         int early = wants_background_ && may_use_background(false) ? 1 : 0;
@@ -202,12 +205,15 @@ public:
     started_call& start(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
         started_call& s = arrive(how, c);
+        keep_types(s);
         begin();
         return s;
     }
     bool test(started_call& s) {
         const std::lock_guard lock(mutex_);
-        return advance(s, false);
+        if (advance(s, false)) return true;
+        (void)help();
+        return false;
     }
     void wait(started_call& s) {
         const std::lock_guard lock(mutex_);
@@ -219,8 +225,7 @@ public:
     }
     void pass() {
         const std::lock_guard lock(mutex_);
-        (void)enter_all(true);
-        player_->pass(now());
+        skip(make());
     }
     void run_as(const intent& what, const call_facts& c) {
         const std::lock_guard lock(mutex_);
@@ -234,13 +239,14 @@ public:
         started_call& s = make();
         s.call = c;
         s.what = what;
+        keep_types(s);
         s.ended = std::move(ended);
         ++told_;
         begin();
     }
     roll_call::verdict call_roll(roll_call::invocation i) {
         const std::lock_guard lock(mutex_);
-        (void)enter_all(true);
+        if (!calls_.empty()) enter_all(&calls_.back());
         const time_ns arrival = now();
         if (i.in_any_case) watch();
         try {
@@ -250,6 +256,11 @@ public:
             end_roll(arrival);
             throw;
         }
+    }
+    bool wake() {
+        const std::lock_guard lock(mutex_);
+        watch();
+        return watched_.has_value();
     }
     void rest() {
         const std::lock_guard lock(mutex_);
@@ -269,8 +280,10 @@ public:
         if (!computing_since_)
             throw error("an edge outside of a computation", "it tells how much of the computation is done",
                         "say first when it starts");
+        enter_all(nullptr);
         // Synchronising may have set the clock back.
-        player_->edge(rubato::edge(*computing_since_, std::max(now(), *computing_since_), fraction).value);
+        const time_ns arrival = rubato::edge(*computing_since_, std::max(now(), *computing_since_), fraction).value;
+        if (entering_ == 0) player_->edge(arrival);  // else it is the edge of a call that the player cannot count yet
         watch();
         background_wake();
     }
@@ -311,8 +324,14 @@ private:
     void end_all() {
         const std::lock_guard lock(mutex_);
         while (!calls_.empty()) {
+            started_call& first = calls_.front();
+            if (!first.ended && !first.passed) {
+                (void)advance(first, true);
+                continue;
+            }
             (void)look(false);
-            if (told_ == 0 && !calls_.empty()) (void)advance(calls_.front(), true);
+            (void)help();
+            std::this_thread::yield();  // one that it waits for may need this core
         }
     }
     /// For the next call; its arrival is now.
@@ -349,7 +368,7 @@ private:
             --told_;
             int code = MPI_SUCCESS;
             try {
-                (void)advance(s, false);
+                (void)conclude(s, false);
             } catch (const mpi_error& e) {
                 code = e.code();
             } catch (...) {
@@ -360,13 +379,28 @@ private:
         }
         return some;
     }
+    /// A program may free its datatypes before the call has ended.
+    static void keep_types(started_call& s) {
+        for (call_side* const side : {&s.call.in, &s.call.out}) {
+            if (!side->used || is_predefined(side->type)) continue;
+            check(MPI_Type_dup(side->type, &s.types.emplace_back()), "MPI_Type_dup");
+            side->type = s.types.back();
+        }
+    }
     void forget(started_call& s) {
         s.rolls.reset();
         s.ticket = nullptr;
+        s.passed = false;
+        for (MPI_Datatype& t : s.types) MPI_Type_free(&t);
+        s.types.clear();
         spare_.splice(spare_.begin(), calls_, s.self);
         if (calls_.empty() && std::exchange(busy_, false)) under_way_here().end();
     }
-    bool help() const { return under_way_here().help(busy_ ? &*joined_ : nullptr); }
+    /// While the rank waits, nothing else tells of calls that have ended.
+    bool help() {
+        (void)end_told();
+        return under_way_here().help(joined_ ? &*joined_ : nullptr, busy_) || told_ > 0;
+    }
 
     /// What all ranks find alike is refused at once. If roll is called, and something else is wrong here, others may be
     /// waiting for this rank to say that it is there.
@@ -394,11 +428,8 @@ private:
     /// A call that is not made, the last one, is counted even so, that what others send for it is not taken for the
     /// next one.
     void skip(started_call& s) {
-        const time_ns arrival = s.arrival;
-        --entering_;
-        forget(s);
-        (void)enter_all(true);
-        skip(arrival);
+        s.passed = true;
+        enter_all(nullptr);
     }
     void skip(time_ns arrival) {
         try {
@@ -407,22 +438,27 @@ private:
             // Another call was named: this one is wrong in any case, and the first reason is the better one.
         }
     }
-    /// Gives calls to the player, in their order; one for which roll is called when its verdict is there. False if one
-    /// has to wait.
-    bool enter_all(bool wait) {
+    /// Gives calls to the player, in their order; one for which roll is called when its verdict is there. Waits until it
+    /// has `awaited`.
+    void enter_all(const started_call* awaited) {
         while (entering_ > 0) {
             started_call& s = *std::prev(calls_.end(), static_cast<std::ptrdiff_t>(entering_));
+            const bool wait = awaited != nullptr && !is_entered(*awaited);
             try {
-                if (s.rolls && !hear_verdict(s, wait)) return false;
-                s.ticket = player_->arrive(s.what, &s.call, s.arrival);
+                if (s.rolls && !hear_verdict(s, wait)) return;
+                if (!s.passed) s.ticket = player_->arrive(s.what, &s.call, s.arrival);
             } catch (...) {
                 s.trouble = std::current_exception();
             }
             --entering_;
+            if (s.passed) {
+                skip(s.arrival);
+                forget(s);
+            }
             if (player_->listens()) watch();
         }
-        return true;
     }
+    static bool is_entered(const started_call& s) { return s.ticket != nullptr || s.trouble; }
 
     void begin_roll(roll_call::invocation i) {
         i.number = player_->number();
@@ -477,7 +513,7 @@ private:
     activity look(bool in_background) {
         bool moved = false;
         if (const std::size_t entering = entering_; entering > 0) {
-            (void)enter_all(false);
+            enter_all(nullptr);
             moved = entering_ != entering;
         } else if (rolls_ && calls_.empty() && !player_->broken()) {
             try {
@@ -495,8 +531,11 @@ private:
 
     /// Makes progress, with `wait` until the call has ended; true if it has, and is forgotten. Throws if it has failed.
     bool advance(started_call& s, bool wait) {
-        const bool entered = enter_all(wait);
-        if (s.ticket == nullptr && !s.trouble) return entered;
+        enter_all(wait ? &s : nullptr);
+        return is_entered(s) && conclude(s, wait);
+    }
+    /// The player has it.
+    bool conclude(started_call& s, bool wait) {
         std::exception_ptr trouble = std::exchange(s.trouble, nullptr);
         if (!trouble) {
             try {
@@ -618,6 +657,7 @@ roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, 
     if (!i.what.refused) i.in_any_case = in_any_case;
     return on_.call_roll(std::move(i));
 }
+bool looked_at_calls::wake() { return on_.wake(); }
 void looked_at_calls::rest() { on_.rest(); }
 
 request communicator::start(const selection& how, const call& c) { return {*state_, state_->start(how, c)}; }
@@ -659,6 +699,14 @@ persistent_call::persistent_call(communicator& where, const selection& how, cons
         each->counts = own_.emplace_back(each->counts.begin(), each->counts.end());
         each->displacements = own_.emplace_back(each->displacements.begin(), each->displacements.end());
     }
+}
+persistent_call& persistent_call::operator=(persistent_call&& other) noexcept {
+    under_way_ = std::move(other.under_way_);  // first: the old one uses the rest
+    where_ = other.where_;
+    how_ = std::move(other.how_);
+    call_ = other.call_;
+    own_ = std::move(other.own_);
+    return *this;
 }
 void persistent_call::expect() { where_->expect(*where_->outline_of(how_, call_).what); }
 void persistent_call::start() {

@@ -43,12 +43,16 @@ mpi::selection selection_of(const directive& how) {
     return s;
 }
 
-bool all_may_begin_early(MPI_Comm comm, bool wanted) {
+bool may_begin_early() {
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
-    int early = wanted && level == MPI_THREAD_MULTIPLE ? 1 : 0;
-    check(PMPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-    return early != 0;
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+bool on_all_ranks(bool here, MPI_Comm comm) {
+    int all = here ? 1 : 0;
+    check(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+    return all != 0;
 }
 
 }  // namespace
@@ -73,7 +77,9 @@ public:
     state(MPI_Comm user, const settings& how, explainer explain)
         : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
-        has_thread_ = all_may_begin_early(looked_at_.comm(), how.background);
+        // Started calls need the thread to be there. For the others it is started when a plan first needs it.
+        const bool here = how.background && (how.force.empty() ? may_begin_early() : looked_at_.wake());
+        has_thread_ = on_all_ranks(here, looked_at_.comm());
         if (how.force.empty()) {
             board_.emplace(looked_at_.comm(), ours_, network_);
             auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));

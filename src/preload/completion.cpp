@@ -18,7 +18,7 @@ bool is_concerned(const void* site) {
 
 void go_on() {
     const guard passing;
-    (void)mpi::under_way_here().help(nullptr);
+    (void)mpi::under_way_here().help(nullptr, false);
 }
 
 /// `attempt` is the form that does not wait; true if there is nothing to wait for any more.
