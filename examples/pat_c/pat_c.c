@@ -31,13 +31,13 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int* all_numbers = malloc(sizeof(int) * share * (size_t)ranks);
-    int* all_steps = malloc(sizeof(int) * share * (size_t)ranks);
-    int numbers[share], steps[share];
-    if (all_numbers == NULL || all_steps == NULL) {
+    int* all_numbers = malloc(2 * sizeof(int) * share * (size_t)ranks);
+    if (all_numbers == NULL) {
         check(MPI_ERR_NO_MEM, "malloc");
         return 1;
     }
+    int* all_steps = all_numbers + share * ranks;
+    int numbers[share], steps[share];
 
     check(PAT_Init(), "PAT_Init");
     check(PAT_UseAlg(argc > 1 ? argv[1] : "gather/sorted_linear_sync+early"), "PAT_UseAlg");
@@ -62,7 +62,6 @@ int main(int argc, char** argv) {
     if (me == 0) printf("%d iterations on %d ranks, %d wrong numbers\n", (int)iterations, ranks, wrong);
     MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
     free(all_numbers);
-    free(all_steps);
     MPI_Finalize();
     return wrong == 0 ? 0 : 1;
 }

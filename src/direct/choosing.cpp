@@ -21,6 +21,7 @@ std::vector<candidate> best_of_each(std::vector<candidate> ranked) {
 
 /// The first rank to arrive chooses, as it would have to wait anyway, and tells the others.
 void contest::order_choice(bool rolls) {
+    const time_ns came = with_.others.now();
     (void)with_.others.network();
     chosen_ = true;
     chosen_for_ = rolls ? contenders_[incumbent_].newest : prediction(contenders_[incumbent_]);
@@ -30,6 +31,7 @@ void contest::order_choice(bool rolls) {
         const time_ns begin = with_.others.now();
         told = chosen(rolls);
         told.took = with_.others.now() - begin;
+        told.measured = begin - came;
     }
     choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)),
                call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice(), rolls};
@@ -65,8 +67,8 @@ told_choice contest::chosen(bool rolls) const {
 void contest::take_choice() {
     const told_choice told = messages_in<told_choice>(with_.others.take(choice_->ticket)).front();
     chosen_in_ = told.took;
-    with_.account.settle_choice(choice_->paid, std::max(chosen_in_ - std::ranges::max(chosen_for_), time_ns{}),
-                                chosen_in_);
+    const time_ns waited = std::ranges::max(chosen_for_);
+    with_.account.settle_choice(choice_->paid, std::max(told.measured + told.took - waited, time_ns{}), told.took);
     const bool rolls = choice_->rolls;
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;

@@ -24,7 +24,7 @@ struct shared {
     director::settings how;
     board& others;
     guide::explainer explain;
-    ledger account{how.process, how.spend};
+    ledger account{how.process, how.spend, how.ranks};
     int free_duels = 0;       ///< used so far
     int duels_elsewhere = 0;  ///< the same on other communicators, of the process with most
     time_ns own_exchange{};   ///< how long the last exchange kept this rank busy

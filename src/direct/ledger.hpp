@@ -13,8 +13,11 @@ class ledger {
 public:
     /// Choices are free until this much is spent; otherwise none could ever begin.
     static constexpr time_ns free = std::chrono::milliseconds(5);
+    /// What the first choice takes, per rank.
+    static constexpr time_ns first_guess = std::chrono::microseconds(300);
 
-    ledger(effort* process, double share) : process_(process), share_(share) {}
+    ledger(effort* process, double share, std::int32_t ranks)
+        : process_(process), share_(share), choosing_(first_guess * ranks) {}
 
     /// What this rank's process has spent on other communicators, and how long it has been running.
     time_ns spent_elsewhere() const {
@@ -67,7 +70,7 @@ private:
     time_ns spent_{};
     time_ns elsewhere_{};
     time_ns has_run_{};
-    time_ns choosing_ = std::chrono::milliseconds(15);  // for some ten ranks
+    time_ns choosing_;
 };
 
 }  // namespace rubato::direct

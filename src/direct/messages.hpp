@@ -31,6 +31,7 @@ struct told_choice {
         time_ns tail{};
     };
     time_ns took{};
+    time_ns measured{};        ///< how long the network was measured for it
     time_ns incumbent_tail{};  ///< 0 if it cannot be simulated
     time_ns plain_tail{};      ///< of the best plan that does not begin early; 0 if there is none
     std::int64_t count = 0;

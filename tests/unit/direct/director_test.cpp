@@ -17,6 +17,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <ranges>
 #include <thread>
 
 namespace rubato {
@@ -33,6 +34,7 @@ struct wall {
     };
     int ranks;
     model network;
+    time_ns measuring{};  ///< how long it takes to know the network
     std::deque<entry> entries{};
     int synchronised = 0;
     std::mutex mutex{};
@@ -62,7 +64,10 @@ public:
     void synchronise() override {
         if (me_ == 0) ++wall_.synchronised;
     }
-    const model& network() override { return wall_.network; }
+    const model& network() override {
+        if (!std::exchange(measured_, true)) clock_ += wall_.measuring;
+        return wall_.network;
+    }
     time_ns now() override { return clock_; }
 
 private:
@@ -83,6 +88,7 @@ private:
     int me_;
     time_ns& clock_;
     std::uint64_t next_ = 0;
+    bool measured_ = false;
 };
 
 using arrivals = std::vector<time_ns>;
@@ -109,6 +115,7 @@ struct program {
         return directed_call{collective::reduce, rank(0), 512 << 10};
     };
     time_ns choosing = 20ms;
+    time_ns measuring{};  ///< the network, once
     std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
     std::vector<experience> remembered{};
     bool waits = true;               ///< all leave when the last does; else all but rank 0 go on at once
@@ -180,6 +187,7 @@ public:
     const std::vector<std::vector<decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
     std::size_t exchanges() const { return wall_.entries.size(); }
+    void measure_in(time_ns t) { wall_.measuring = t; }
 
 private:
     wall wall_;
@@ -235,6 +243,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
             s.seen = more[static_cast<std::size_t>(r)].seen;
             s.came = more[static_cast<std::size_t>(r)].came;
         });
+    all.measure_in(p.measuring);
     for (std::uint64_t call = 1; call <= p.calls; ++call) {
         const directed_call c = p.what(call);
         if (call > 1 || !p.met) compute(call);
@@ -917,6 +926,25 @@ TEST(director, spends_little_on_choosing) {
     EXPECT_GT(o.chosen, 0ms);
     EXPECT_LE(o.chosen, 300ms + natively(p) / 100);
     EXPECT_LE(o.total, times(natively(p), 1.02) + 400ms);
+}
+
+/// Nobody is late, so all wait while the network is measured for the first choice. The second one has to wait for that.
+TEST(director, counts_the_time_in_which_the_network_is_measured) {
+    program p = late_rank(0);
+    p.compute = [](std::uint64_t, int) { return time_ns(100ms); };
+    p.plans.front().tail = [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(10ms); };
+    p.what = [](std::uint64_t call) {
+        return directed_call{call < 20 || call % 2 == 0 ? collective::reduce : collective::allreduce, rank(0), 512 << 10};
+    };
+    p.choosing = 0ms;
+    const auto second_tried = [&] {
+        const outcome o = directed(p);
+        EXPECT_EQ(o.decisions(verdict::tried), 2U);
+        return std::ranges::find(std::views::reverse(o.explained), verdict::tried, &decision::made)->call;
+    };
+    EXPECT_LT(second_tried(), 8U);
+    p.measuring = 200ms;  // 1 % of 20 s, in which the second is called some 80 times
+    EXPECT_GT(second_tried(), 60U);
 }
 
 /// The first to come chooses: it would wait anyway.
