@@ -29,8 +29,6 @@ public:
     virtual std::uint64_t gather(std::span<const std::byte> mine) = 0;
     /// The same for a broadcast from one rank; `message` has the same size on all ranks.
     virtual std::uint64_t tell(rank from, std::span<const std::byte> message) = 0;
-    /// Whether take() would wait.
-    virtual bool is_there(std::uint64_t ticket) = 0;
     /// The bytes of a ticket, rank by rank; waits for them.
     virtual std::vector<std::byte> take(std::uint64_t ticket) = 0;
     /// Synchronises the ranks' clocks.

@@ -49,10 +49,11 @@ operation intent::kind() const { return operation_of(what.what, what.root, trait
 
 player::record& player::record_of(const intent& what) { return records_[what.kind()]; }
 
-/// The invocations before it must have begun, so that all ranks know the same. False if nobody knows yet.
-bool player::resolve(intent& what, const void* call) {
-    if (what.open) what.open = !how_.choose(what, record_of(what).planned_by, call);
-    return !what.open;
+/// The invocations before it must have begun, so that all ranks know the same.
+void player::resolve(intent& what) {
+    if (!what.open) return;
+    what.open = false;
+    how_.choose(what, record_of(what).planned_by);
 }
 
 /// The next invocation after the one that the rank has arrived at, or has passed.
@@ -139,8 +140,7 @@ bool player::agree(flight& f, bool wait) {
 
 /// Whether the invocation, if known, is planned by exchanged arrivals. Equal on all ranks.
 bool player::plans_by_arrivals(const flight& f) {
-    return f.what && !f.what->native && uses_arrivals(*f.what) && f.what->what.arrivals.empty() &&
-           f.what->use->dynamic == nullptr &&
+    return f.what && uses_arrivals(*f.what) && f.what->what.arrivals.empty() && f.what->use->dynamic == nullptr &&
            (!f.what->use->has(need::round_time) || f.what->what.round_time > time_ns{});
 }
 
@@ -188,13 +188,14 @@ bool player::has_room(const flight& f) const {
 /// The rank has arrived; false if the invocation must wait for an exchange, or for others to end, before it can begin.
 bool player::begin(flight& f, bool wait) {
     if (!has_room(f)) return false;
-    if (!resolve(*f.what, f.call) || !agree(f, wait)) return false;
-    if (f.what->native || f.what->use->dynamic != nullptr) {
+    resolve(*f.what);
+    if (!agree(f, wait)) return false;
+    listening_ |= f.what->use->early;
+    if (f.what->use->dynamic != nullptr) {
         f.improvised = f.where->improvise(*f.what, f.call, f.number);
         f.begun = true;
         return true;
     }
-    listening_ |= f.what->use->early;
     contribute(f);
     const problem p = planned(f);
     keep_arrivals(f);
@@ -283,7 +284,7 @@ bool player::expect(const intent& said) {
     if (said.open && waiting_ > 0) return false;  // others may know more already
     flight& f = next();
     intent what = said;
-    if (!resolve(what, nullptr)) return false;
+    resolve(what);
     if ((f.begun || f.named) && !same(*f.what, what))
         throw error(fmt::format("{} is expected where {} was {}", what.use->id, f.what->use->id, said_by(f)),
                     "one collective comes next, the same on all ranks", "check the order of the calls");
@@ -305,8 +306,8 @@ player::ticket player::arrive(const intent& said, const void* call, time_ns now)
     check_usable();
     flight& f = next();
     intent what = said;
-    if (waiting_ == 0 || f.named) (void)resolve(what, call);
-    listening_ |= !what.open && !what.native && what.use->early;
+    if (waiting_ == 0 || f.named) resolve(what);
+    listening_ |= what.use->early;
     // An announcement may have another length than this rank's call; the stage finds that error.
     if (f.named ? !same(*f.what, what) : f.begun && !same_kind(*f.what, what)) {
         fail();

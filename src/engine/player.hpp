@@ -41,7 +41,6 @@ struct RUBATO_API intent {
     std::int32_t type = -1;    ///< number of a predefined datatype, for combining early
     std::int32_t op = -1;      ///< number of a predefined operator
     bool open = false;         ///< the player's `choose` says how; `use` and what follows from it do not count yet
-    bool native = false;       ///< not by `use`, but as its berth improvises it
     bool observed = false;     ///< arrivals are exchanged and predicted even if its algorithm does not use them
     bool called_roll = false;  ///< its arrivals come from a roll call: exchanged even so, to know who comes first
 
@@ -70,7 +69,7 @@ public:
     /// The rank has arrived; `call` is the argument of player::arrive. `entry` may keep what was computed about the
     /// plan. `begun`: after prepare_early, perhaps for another length, if another rank announced a different one.
     virtual void prepare(const void* call, plan_cache::entry& entry, std::uint64_t number, bool begun) = 0;
-    /// The same for an algorithm that chooses while it runs, or a native call; begins it.
+    /// The same for an algorithm that chooses while it runs; begins it.
     virtual std::unique_ptr<improvisation> improvise(const intent& what, const void* call, std::uint64_t number) = 0;
     virtual const layout& sizes() const = 0;
     virtual const memory& where() const = 0;
@@ -120,9 +119,8 @@ public:
         /// beforehand when they will arrive. V-forms, whose sizes differ, count as large.
         std::int64_t from_bytes = std::int64_t{4} << 10;
         /// Says how to make an open invocation, from values that are equal on all ranks: the arrivals by which the last
-        /// one of its kind was planned, if it was observed. `call` is the argument of arrive, null before. False if it
-        /// is not known yet; then it is asked again, before any later one.
-        std::function<bool(intent&, std::span<const time_ns>, const void* call)> choose{};
+        /// one of its kind was planned, if it was observed.
+        std::function<void(intent&, std::span<const time_ns>)> choose{};
         /// Called while the rank waits: goes on with what else it has under way; false if that is nothing.
         std::function<bool()> help{};
     };
@@ -215,7 +213,7 @@ private:
     flight& next() { return next_.front(); }
     void make_next();
     record& record_of(const intent& what);
-    bool resolve(intent& what, const void* call);
+    void resolve(intent& what);
     void start_exchange(flight& f, time_ns arrival, bool announced);
     bool complete_until(std::uint64_t number, bool wait);
     void apply(const gathering& g);

@@ -51,7 +51,7 @@ struct roll_for_call {
 
 /// A call that was started.
 struct started_call {
-    played_call call{};
+    call_facts call{};
     intent what{};
     time_ns arrival{};
     std::optional<roll_for_call> rolls{};  // until the verdict is there
@@ -205,7 +205,7 @@ public:
     started_call& start(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
         started_call& s = arrive(how, c);
-        keep_types(s, nullptr);
+        keep_types(s);
         begin();
         return s;
     }
@@ -230,22 +230,16 @@ public:
     void run_as(const intent& what, const call_facts& c) {
         const std::lock_guard lock(mutex_);
         started_call& s = make();
-        s.call.facts = c;
+        s.call = c;
         s.what = what;
         (void)advance(s, true);
     }
-    void start_as(const intent& what, const call_facts& c, std::function<void(int)> ended,
-                  std::optional<either_way> how) {
+    void start_as(const intent& what, const call_facts& c, std::function<void(int)> ended) {
         const std::lock_guard lock(mutex_);
         started_call& s = make();
-        s.call.facts = c;
+        s.call = c;
         s.what = what;
-        s.what.open = how.has_value();
-        keep_types(s, how ? &how->as_called : nullptr);
-        if (how) {
-            s.call.natively = std::make_unique<native_call>(how->comm, how->as_called);
-            s.call.decide = std::move(how->decide);
-        }
+        keep_types(s);
         s.ended = std::move(ended);
         ++told_;
         begin();
@@ -270,24 +264,11 @@ public:
     }
     void rest() {
         const std::lock_guard lock(mutex_);
-        if (calls_.empty()) stop_watching();
+        stop_watching();
     }
     void progress() {
         const std::lock_guard lock(mutex_);
         (void)look(false);
-    }
-    void end_all() {
-        const std::lock_guard lock(mutex_);
-        while (!calls_.empty()) {
-            started_call& first = calls_.front();
-            if (!first.ended && !first.passed) {
-                (void)advance(first, true);
-                continue;
-            }
-            (void)look(false);
-            (void)help();
-            std::this_thread::yield();  // one that it waits for may need this core
-        }
     }
 
     void processing_start() {
@@ -330,8 +311,7 @@ private:
             .predictor = broadcast(comm_.get(), mine.predictor),
             .exchange_every = static_cast<std::int32_t>(said.exchange_every),
             .from_bytes = said.from_bytes,
-            .choose = [this](intent& what, std::span<const time_ns> last,
-                             const void* call) { return choose_for(what, last, static_cast<const played_call*>(call)); },
+            .choose = [this](intent& what, std::span<const time_ns> last) { choose_for(what, last); },
             .help = [this] { return help(); }};
         (void)make_predictor(agreed.predictor);
         if (agreed.exchange_every < 1)
@@ -340,6 +320,20 @@ private:
         return agreed;
     }
 
+    /// Before the communicator is freed.
+    void end_all() {
+        const std::lock_guard lock(mutex_);
+        while (!calls_.empty()) {
+            started_call& first = calls_.front();
+            if (!first.ended && !first.passed) {
+                (void)advance(first, true);
+                continue;
+            }
+            (void)look(false);
+            (void)help();
+            std::this_thread::yield();  // one that it waits for may need this core
+        }
+    }
     /// For the next call; its arrival is now.
     started_call& make() {
         if (spare_.empty()) spare_.emplace_back();
@@ -386,23 +380,17 @@ private:
         return some;
     }
     /// A program may free its datatypes before the call has ended.
-    static void keep_types(started_call& s, call* as_called) {
-        for (call_side* const side : {&s.call.facts.in, &s.call.facts.out}) {
+    static void keep_types(started_call& s) {
+        for (call_side* const side : {&s.call.in, &s.call.out}) {
             if (!side->used || is_predefined(side->type)) continue;
-            const MPI_Datatype users = side->type;
-            check(MPI_Type_dup(users, &s.types.emplace_back()), "MPI_Type_dup");
+            check(MPI_Type_dup(side->type, &s.types.emplace_back()), "MPI_Type_dup");
             side->type = s.types.back();
-            if (as_called == nullptr) continue;
-            for (MPI_Datatype* const t : {&as_called->send_type, &as_called->recv_type})
-                if (*t == users) *t = side->type;
         }
     }
     void forget(started_call& s) {
         s.rolls.reset();
         s.ticket = nullptr;
         s.passed = false;
-        s.call.natively.reset();
-        s.call.decide = nullptr;
         for (MPI_Datatype& t : s.types) MPI_Type_free(&t);
         s.types.clear();
         spare_.splice(spare_.begin(), calls_, s.self);
@@ -424,8 +412,8 @@ private:
                 s.rolls.emplace().patience = how.roll_call->patience;
                 watch();
             }
-            s.call.facts = call_facts(c, rank_, size_);
-            s.what = intent_of(how, s.call.facts);
+            s.call = call_facts(c, rank_, size_);
+            s.what = intent_of(how, s.call);
             if (how.roll_call) rubato::check(*s.what.use, s.what.what);
         } catch (...) {
             if (s.rolls) {
@@ -493,7 +481,7 @@ private:
             if (!r.begun) {
                 if (!player_->catch_up(wait)) return false;
                 roll_call::invocation i{.keeper = player_->first_to_come(),
-                                        .what = called_by(s.call.facts, r.refused != nullptr),
+                                        .what = called_by(s.call, r.refused != nullptr),
                                         .patience = r.patience};
                 if (!r.refused) i.in_any_case = order_for(s.what, quantum_);
                 i.decide = [any = i.in_any_case](auto) { return any.value_or(roll_call::order{}); };
@@ -562,12 +550,7 @@ private:
     }
 
     /// See player::settings.
-    bool choose_for(intent& what, std::span<const time_ns> last, const played_call* c) {
-        if (c != nullptr && c->decide) return c->decide(what);
-        choose_by_model(what, last);
-        return true;
-    }
-    void choose_by_model(intent& what, std::span<const time_ns> last) {
+    void choose_for(intent& what, std::span<const time_ns> last) {
         if (!chooser_ || traits(what.what.what).irregular) return;
         problem p = what.what;
         if (p.arrivals.empty()) p.arrivals.assign(last.begin(), last.end());
@@ -661,11 +644,9 @@ void communicator::run(const selection& how, const call& c) { state_->run(how, c
 MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
-void looked_at_calls::start(const intent& what, const call_facts& c, std::function<void(int)> ended,
-                            std::optional<either_way> how) {
-    on_.start_as(what, c, std::move(ended), std::move(how));
+void looked_at_calls::start(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+    on_.start_as(what, c, std::move(ended));
 }
-void looked_at_calls::end_all() { on_.end_all(); }
 void looked_at_calls::pass() { on_.pass(); }
 roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
                                               const roll_call::order& in_any_case, bool refused) {

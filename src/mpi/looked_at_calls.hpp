@@ -10,14 +10,6 @@
 
 namespace rubato::mpi {
 
-/// A call that the MPI library may make instead, on another communicator.
-struct either_way {
-    call as_called{};
-    MPI_Comm comm = MPI_COMM_NULL;
-    /// Says `native` or not, in the order of the starts; false if that is not known yet. Called by any thread.
-    std::function<bool(intent&)> decide{};
-};
-
 class RUBATO_API looked_at_calls {
 public:
     explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
@@ -32,10 +24,7 @@ public:
     void run(const intent& what, const call_facts& c);
     /// Starts it; `ended` is called with MPI_SUCCESS or an error code, in any thread, when it has ended, and must not
     /// use this communicator. The facts, and what they refer to, must stay until then.
-    void start(const intent& what, const call_facts& c, std::function<void(int)> ended,
-               std::optional<either_way> how = {});
-    /// Waits until everything has ended that was started.
-    void end_all();
+    void start(const intent& what, const call_facts& c, std::function<void(int)> ended);
     /// Counts a call that this rank does not make here, though others may. Does not wait.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in

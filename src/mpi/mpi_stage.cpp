@@ -84,7 +84,7 @@ bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t n
 }
 
 void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
-    const call_facts& c = static_cast<const played_call*>(given)->facts;
+    const call_facts& c = *static_cast<const call_facts*>(given);
     const schedule& s = entry.steps.steps();
     if (c.in_place && !entry.safe_in_place)
         entry.safe_in_place = !c.traits().measured_by_input() && safe_in_place(s, c.in_place_shift() * s.parts);
@@ -105,13 +105,7 @@ void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64
 }
 
 std::unique_ptr<improvisation> mpi_berth::improvise(const intent& what, const void* given, std::uint64_t number) {
-    const played_call& call = *static_cast<const played_call*>(given);
-    if (what.native) {
-        auto run = std::make_unique<native_run>(*call.natively, wrong_);
-        natively_ = true;
-        return run;
-    }
-    const call_facts& c = call.facts;
+    const call_facts& c = *static_cast<const call_facts*>(given);
     rubato::check(*what.use, what.what);
     buffers_.bind(c, dynamic_run::places(), true, on_.comm_);
     transport_.bind(buffers_.unit(), c.op, number);
@@ -131,14 +125,12 @@ std::int64_t mpi_berth::bytes_on(rank other) const {
 }
 
 std::exception_ptr mpi_berth::finish() {
-    if (std::exchange(natively_, false)) return std::exchange(wrong_, nullptr);
     buffers_.finish(on_.comm_);
     call_ = nullptr;
     return transport_.wrong_lengths();
 }
 
 void mpi_berth::abandon() noexcept {
-    if (natively_) return;
     transport_.abandon();
     buffers_.leak();
 }

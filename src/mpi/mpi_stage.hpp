@@ -7,7 +7,6 @@
 #include "mpi/dynamic_run.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/mpi_transport.hpp"
-#include "mpi/native_run.hpp"
 
 #include <deque>
 
@@ -15,14 +14,6 @@ namespace rubato::mpi {
 
 /// How a call is made; equal on all ranks, except for the size of chunks that differ.
 intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts);
-
-/// What a player is given of a call.
-struct played_call {
-    call_facts facts{};
-    // If the MPI library may make it, too:
-    std::unique_ptr<native_call> natively{};
-    std::function<bool(intent&)> decide{};
-};
 
 class mpi_stage;
 
@@ -46,8 +37,6 @@ private:
     std::optional<recording> recording_{};
     buffers buffers_{};
     const call_facts* call_ = nullptr;  // of the rank that has arrived
-    bool natively_ = false;
-    std::exception_ptr wrong_{};  // then
 };
 
 class mpi_stage final : public stage {

@@ -2,10 +2,8 @@
 
 #include "direct/enforcer.hpp"
 #include "direct/guided_call.hpp"
-#include "direct/pacer.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
-#include "mpi/private_communicator.hpp"
 #include "preload/completion.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
@@ -80,11 +78,9 @@ public:
         : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
         // Started calls need the thread to be there. For the others it is started when a plan first needs it.
-        const bool here = how.background && (how.starts ? looked_at_.wake() : may_begin_early());
+        const bool here = how.background && (how.force.empty() ? may_begin_early() : looked_at_.wake());
         has_thread_ = on_all_ranks(here, looked_at_.comm());
         if (how.force.empty()) {
-            if (starts()) pace(explain);
-            looked_at_.rest();
             board_.emplace(looked_at_.comm(), ours_, network_);
             auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));
             director_ = directs.get();
@@ -94,19 +90,6 @@ public:
                 find_algorithm(how.force), ours_.size(), [this] { return network(); }, std::move(explain));
         }
     }
-
-    ~state() {
-        if (!pacer_) return;
-        try {
-            looked_at_.end_all();  // so that all ranks have begun what is gathered for them
-        } catch (const std::exception& e) {
-            give_up(user_, e);
-        }
-    }
-    state(const state&) = delete;
-    state& operator=(const state&) = delete;
-
-    bool starts() const { return how_.starts && has_thread_; }
 
     int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
         try {
@@ -121,21 +104,19 @@ public:
         }
     }
 
-    int start(std::shared_ptr<const autopilot::started_call> c, MPI_Request* request,
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
               const std::function<int()>& native) noexcept {
         try {
-            const mpi::call_facts& facts = c->facts;
             // A user's own operator is not called in another thread.
-            const bool usual = !facts.traits().reduces || facts.op_number >= 0;
-            if (!starts() || !usual || !concerns(how_, facts) || !may_replace(facts)) return native();
-            if (pacer_ && !facts.traits().sizes_known_to_all()) return native();
-            const std::optional<intent> plan = pacer_ ? usual_plan(facts) : forced_plan(facts);
+            const bool usual = !c->traits().reduces || c->op_number >= 0;
+            if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c))
+                return native();
+            const directive& how = guide_->arrive(known(*c), ours_.clock().now());
+            const std::optional<intent> plan = planned(*guide_, how, *c);
             if (!plan) {
                 looked_at_.pass();
                 return native();
             }
-            std::optional<mpi::either_way> how;
-            if (pacer_) how = paced(*c, *plan);
             auto made = std::make_unique<started>(std::move(c));
             MPI_Request handle = MPI_REQUEST_NULL;
             check(PMPI_Grequest_start(started::query, started::release, started::cancel, made.get(), &handle),
@@ -143,14 +124,11 @@ public:
             started& s = *made.release();  // MPI calls release
             *request = handle;
             ++requests_under_way;
-            looked_at_.start(
-                *plan, s.call->facts,
-                [&s, handle](int code) {
-                    s.code = code;
-                    --requests_under_way;
-                    PMPI_Grequest_complete(handle);
-                },
-                std::move(how));
+            looked_at_.start(*plan, *s.call, [&s, handle](int code) {
+                s.code = code;
+                --requests_under_way;
+                PMPI_Grequest_complete(handle);
+            });
             return MPI_SUCCESS;
         } catch (const std::exception& e) {
             give_up(user_, e);
@@ -195,48 +173,22 @@ private:
         return c.commutative || !how_.force.empty();
     }
 
-    intent planned(const mpi::selection& how, const mpi::call_facts& c) const {
-        intent known = looked_at_.intent_of(how, c);
-        rubato::check(*known.use, known.what);
-        return known;
-    }
-    std::optional<intent> forced_plan(const mpi::call_facts& c) {
-        const directive& how = guide_->arrive(known(c), ours_.clock().now());
+    std::optional<intent> planned(guide& by, const directive& how, const mpi::call_facts& c) {
         try {
-            return planned(selection_of(how), c);
+            intent known = looked_at_.intent_of(selection_of(how), c);
+            rubato::check(*known.use, known.what);
+            return known;
         } catch (const error& e) {
-            if (!c.wrong) guide_->refused(e.what());
+            if (!c.wrong) by.refused(e.what());
             return std::nullopt;
         }
-    }
-    std::optional<intent> usual_plan(const mpi::call_facts& c) const {
-        try {
-            return planned({}, c);
-        } catch (const error&) {
-            return std::nullopt;
-        }
-    }
-
-    /// Non-blocking calls begin when they can, so they and what is gathered for them have a communicator of their own.
-    void pace(const explainer& explain) {
-        beside_.emplace(user_);
-        pace_board_.emplace(beside_->get(), ours_, network_);
-        pacer_.emplace(pacer::settings{ours_.size(), how_.spend, how_.process}, *pace_board_, explain);
-    }
-    mpi::either_way paced(const autopilot::started_call& c, const intent& plan) {
-        const pacer::started_call seen{known(c.facts), plan.use->id, own_time(), time_ns(waited_ns)};
-        return {c.as_called, beside_->get(), [this, seen](intent& what) {
-                    const std::optional<bool> plans = pacer_->plans(seen);
-                    what.native = plans == false;
-                    return plans.has_value();
-                }};
     }
 
     /// A call under way, as MPI's generalised requests have it.
     struct started {
-        explicit started(std::shared_ptr<const autopilot::started_call> c) : call(std::move(c)) {}
+        explicit started(std::shared_ptr<const mpi::call_facts> c) : call(std::move(c)) {}
 
-        std::shared_ptr<const autopilot::started_call> call;
+        std::shared_ptr<const mpi::call_facts> call;
         std::atomic<int> code = MPI_SUCCESS;
 
         static int query(void* state, MPI_Status* status) noexcept {
@@ -292,10 +244,6 @@ private:
     mpi::looked_at_calls looked_at_{ours_};
     std::optional<model> network_{};
     std::optional<mpi_board> board_{};  // for mode auto
-    // For non-blocking calls in mode auto:
-    std::optional<mpi::private_communicator> beside_{};
-    std::optional<mpi_board> pace_board_{};
-    std::optional<pacer> pacer_{};
     std::unique_ptr<guide> guide_{};
     const director* director_ = nullptr;  // the guide, in mode auto
     bool has_thread_ = false;             // on all ranks
@@ -307,10 +255,10 @@ autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
 autopilot::~autopilot() = default;
 
 int autopilot::run(const mpi::call_facts& c, const std::function<int()>& native) { return state_->run(c, native); }
-int autopilot::start(std::shared_ptr<const started_call> c, MPI_Request* request, const std::function<int()>& native) {
+int autopilot::start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
+                     const std::function<int()>& native) {
     return state_->start(std::move(c), request, native);
 }
-bool autopilot::starts() const { return state_->starts(); }
 std::vector<experience> autopilot::learned() const { return state_->learned(); }
 
 }  // namespace rubato::preload

@@ -30,7 +30,6 @@ public:
         double spend = 0.01;        ///< share of the run time that finding out may take
         std::string model{};        ///< of the network, as text; empty: measured when first needed
         bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
-        bool starts = false;        ///< also non-blocking calls, where there is that thread on all ranks
         bool reproducible = false;  ///< floating-point reductions are left to the native call
         std::vector<collective> leave{};       ///< collectives that are also left to the native call
         own_clock clock{};                     ///< that all ranks share; none: ranks synchronise their own
@@ -61,16 +60,9 @@ public:
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
-    struct started_call {
-        mpi::call as_called{};
-        mpi::call_facts facts{};
-    };
-    /// Starts a non-blocking call, by Rubato or by the MPI library, if the background thread can go on with it on all
-    /// ranks: a program may wait for something else before it comes to wait for this. Else calls `native`. `c` is kept
-    /// until it has ended.
-    int start(std::shared_ptr<const started_call> c, MPI_Request* request, const std::function<int()>& native);
-    /// Whether it starts any.
-    bool starts() const;
+    /// Mode force: starts a non-blocking call, as run() makes one, if the background thread may go on with it on all
+    /// ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it has ended.
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native);
     /// What a later run may begin with; nothing in mode force. Equal on all ranks.
     std::vector<experience> learned() const;
 

@@ -165,7 +165,7 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
 }
 
 bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c,
-                                    std::optional<time_ns> came, bool at_once) noexcept {
+                                    time_ns came) noexcept {
     const bool sized = pilots_.forces() || c.traits().sizes_known_to_all();
     if (!sized) state.largest_buffer = std::max(state.largest_buffer, c.largest_buffer());
     communicator_state::waiting& calls = sized ? state.sized : state.unsized;
@@ -177,7 +177,7 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
     try {
         autopilot::settings how = settings_for(comm, state);
         const auto number = agree_on_pilot(comm, state, calls, sized ? autopilot::smallest : state.largest_buffer,
-                                           at_once ? time_ns::max() : remembered_gain(how.remembered));
+                                           remembered_gain(how.remembered));
         if (!number) return false;
         if (how.clock) {
             how.seen = state.seen;

@@ -30,16 +30,15 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
-    /// For a new communicator; collective. `at_once`: even if its autopilot is not affordable yet.
-    void prepare(MPI_Comm comm, bool at_once = false) noexcept {
+    /// For a new communicator; collective.
+    void prepare(MPI_Comm comm) noexcept {
         communicator_state* const state = find(comm);
         if (state != nullptr && !state->inter && state->size > 1 && pilots_.makes_pilots_early())
-            (void)make_pilot(comm, *state, {}, std::nullopt, at_once);
+            (void)make_pilot(comm, *state, {}, {});
     }
-    /// Makes its autopilot, for this call, to which this rank came at `came`, if there is one; false if it gets none,
-    /// for now or for good. Collective.
-    bool make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c, std::optional<time_ns> came,
-                    bool at_once = false) noexcept;
+    /// Makes its autopilot, for this call, to which this rank came at `came`; false if it gets none, for now or for
+    /// good. Collective.
+    bool make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c, time_ns came) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.

@@ -21,20 +21,9 @@ void go_on() {
     (void)mpi::under_way_here().help(nullptr, false);
 }
 
-struct stopwatch {
-    const time_ns begin = own_time();
-
-    stopwatch() = default;
-    ~stopwatch() { waited_ns += (own_time() - begin).count(); }
-    stopwatch(const stopwatch&) = delete;
-    stopwatch& operator=(const stopwatch&) = delete;
-};
-
 /// `attempt` is the form that does not wait; true if there is nothing to wait for any more.
 template <class Native, class Attempt>
 int wait(const void* site, const Native& native, const Attempt& attempt) {
-    if (!is_concerned(site)) return native();
-    const stopwatch waiting;
     while (is_concerned(site)) {
         int code = MPI_SUCCESS;
         {

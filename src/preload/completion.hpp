@@ -2,14 +2,11 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
 namespace rubato::preload {
 
 /// Non-blocking calls of the program's that Rubato makes. While there are any, calls that wait for or test requests go
 /// on with them; the background thread alone would do so later.
 inline constinit std::atomic<int> requests_under_way{0};
-/// How long the program has waited while there were any.
-inline constinit std::atomic<std::int64_t> waited_ns{0};
 
 }  // namespace rubato::preload

@@ -75,25 +75,24 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
 }
 
 /// A call that was started, with what its facts refer to.
-struct kept_call : autopilot::started_call {
+struct kept_facts {
     side_chunks memory{};
+    mpi::call_facts facts{};
 };
 
 /// The same for a non-blocking call, which must not wait for other ranks: so only where there is an autopilot already.
 template <collective What, class Arguments, class Native>
 int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
-    if (where == nullptr || !where->pilot || !where->pilot->starts() || request == nullptr) return native();
-    if (!now.pilots().forces() && is_left_alone<What>(a, *where)) return native();
-    std::shared_ptr<kept_call> c;
+    if (where == nullptr || !where->pilot || request == nullptr) return native();
+    std::shared_ptr<kept_facts> c;
     try {
-        c = std::make_shared<kept_call>();
-        c->as_called = call_of<What>(a, *where, c->memory);
-        c->facts = {c->as_called, where->rank, where->size};
-    } catch (const std::exception& e) {
+        c = std::make_shared<kept_facts>();
+    } catch (const std::bad_alloc& e) {
         give_up(comm, e);
     }
-    return where->pilot->start(std::move(c), request, [&native] { return native(); });
+    c->facts = look_at<What>(a, comm, *where, c->memory);
+    return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
 }
 
 /// What is recorded of a call, without its times.

@@ -15,19 +15,13 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
             .clock = std::move(clock),
             .process = &effort_};
     effort_.begin = begin;
-    wants_thread_ = how.background.when == background_use::wanted;
+    starts_ = how.background.when == background_use::wanted;
     for (const collective_traits& t : collectives()) {
         const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
         if (how.mode == mode::automatic) replaced = !left_alone;
         if (how.mode == mode::force) replaced = find_algorithm(how.force).what == t.what && !left_alone;
     }
-}
-
-/// By force only if the user wants the thread, too: it may not pay there.
-void fleet::know_starts(bool starts) {
-    const bool replaces_some = std::ranges::find(replaces_, true) != replaces_.end();
-    how_.starts = starts && replaces_some && how_.background && (!forces() || wants_thread_);
 }
 
 std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain) const {

@@ -26,11 +26,9 @@ public:
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
     /// The same for non-blocking calls.
-    bool replaces_started(collective what) const { return how_.starts && replaces(what); }
-    /// Whether the program may make non-blocking calls, and has the thread that they need; equal on all ranks.
-    void know_starts(bool starts);
-    /// Non-blocking calls cannot make an autopilot, so it is made with the communicator.
-    bool makes_pilots_early() const { return how_.starts; }
+    bool replaces_started(collective what) const { return forces() && replaces(what); }
+    /// Non-blocking calls cannot make an autopilot, so it is made with the communicator where these are to be made.
+    bool makes_pilots_early() const { return forces() && starts_; }
 
     /// In calls: the program may change.
     static constexpr std::uint64_t longest_wait = 1000;
@@ -48,7 +46,7 @@ private:
 
     autopilot::settings how_{};
     std::array<bool, collective_count> replaces_{};
-    bool wants_thread_ = false;  // the user does
+    bool starts_ = false;  // the user wants the background thread
     effort effort_{};
     std::atomic<int> alive_{0};
     std::atomic<time_ns> took_{};

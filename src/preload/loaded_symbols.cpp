@@ -1,14 +1,6 @@
 #include "preload/loaded_symbols.hpp"
 
-#include "rubato/problem.hpp"
-
-#include <fmt/format.h>
-
-#include <array>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <link.h>
 
@@ -40,31 +32,18 @@ bool is_mpi_or_ours(std::string_view path) {
            name.starts_with("mca_") || name.starts_with("linux-vdso");
 }
 
-/// Whether anything that is loaded, apart from MPI's libraries and Rubato's, has one of these in its names.
-bool is_named(std::span<const std::string> parts) {
-    return dl_iterate_phdr(
-               [](dl_phdr_info* file, std::size_t, void* wanted) {
-                   if (is_mpi_or_ours(file->dlpi_name)) return 0;
-                   const std::string_view names = names_in(*file);
-                   for (const std::string& part : *static_cast<std::span<const std::string>*>(wanted))
-                       if (names.find(part) != std::string_view::npos) return 1;
-                   return 0;
-               },
-               &parts) != 0;
-}
-
 }  // namespace
 
 bool may_make_windows() {
-    const std::array<std::string, 2> makers{"MPI_Win_", "mpi_win_"};
-    return is_named(makers);
-}
-
-bool may_start_collectives() {
-    std::vector<std::string> starts;
-    for (const collective_traits& t : collectives())
-        for (const std::string_view prefix : {"MPI_I", "mpi_i"}) starts.push_back(fmt::format("{}{}", prefix, t.name));
-    return is_named(starts);
+    return dl_iterate_phdr(
+               [](dl_phdr_info* file, std::size_t, void*) {
+                   if (is_mpi_or_ours(file->dlpi_name)) return 0;
+                   const std::string_view names = names_in(*file);
+                   for (const std::string_view maker : {"MPI_Win_", "mpi_win_"})
+                       if (names.find(maker) != std::string_view::npos) return 1;
+                   return 0;
+               },
+               nullptr) != 0;
 }
 
 }  // namespace rubato::preload

@@ -6,7 +6,5 @@ namespace rubato::preload {
 /// Whether something that is loaded, apart from MPI's libraries and Rubato's, names a function that makes a window for
 /// one-sided communication. Of what is loaded later nothing is known.
 bool may_make_windows();
-/// The same for a non-blocking collective.
-bool may_start_collectives();
 
 }  // namespace rubato::preload

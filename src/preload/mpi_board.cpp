@@ -29,12 +29,6 @@ std::uint64_t mpi_board::tell(rank from, std::span<const std::byte> message) {
     return last_;
 }
 
-bool mpi_board::is_there(std::uint64_t ticket) {
-    int done = 0;
-    check(PMPI_Test(&exchanges_.find(ticket)->second.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    return done != 0;
-}
-
 std::vector<std::byte> mpi_board::take(std::uint64_t ticket) {
     const auto found = exchanges_.find(ticket);
     check(PMPI_Wait(&found->second.request, MPI_STATUS_IGNORE), "MPI_Wait");

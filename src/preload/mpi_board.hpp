@@ -22,7 +22,6 @@ public:
 
     std::uint64_t gather(std::span<const std::byte> mine) override;
     std::uint64_t tell(rank from, std::span<const std::byte> message) override;
-    bool is_there(std::uint64_t ticket) override;
     std::vector<std::byte> take(std::uint64_t ticket) override;
     void synchronise() override { ours_.synchronise(); }
     const model& network() override;

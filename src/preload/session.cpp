@@ -5,7 +5,6 @@
 #include "mpi/synchronise.hpp"
 #include "observe/observation.hpp"
 #include "preload/gather_bytes.hpp"
-#include "preload/loaded_symbols.hpp"
 #include "preload/network.hpp"
 
 #include <fmt/format.h>
@@ -113,7 +112,6 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
     pilots_.know_hosts(hosts_);
-    pilots_.know_starts(starts_with_thread());
     // Both make a communicator and talk to all ranks. The rank that was last to come has not waited.
     std::int64_t took = (own_time() - together).count();
     check(PMPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_INT64_T, MPI_MIN, comm_->get()), "MPI_Allreduce");
@@ -177,18 +175,6 @@ void session::agree_on_settings() {
     if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
     pilots_.prepare(
         settings_, [this] { return clock_.now(); }, begin_);
-}
-
-/// Whether any rank may start non-blocking collectives, and all may have a thread that goes on with them. Mode auto
-/// starts some between hosts only: on one host ranks need their cores.
-bool session::starts_with_thread() const {
-    if (settings_.mode == mode::observe) return false;
-    int level = MPI_THREAD_SINGLE;
-    check(PMPI_Query_thread(&level), "MPI_Query_thread");
-    std::array<int, 2> all{may_start_collectives() ? 1 : 0, level == MPI_THREAD_MULTIPLE ? 0 : 1};
-    check(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT, MPI_MAX, comm_->get()), "MPI_Allreduce");
-    const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
-    return all[0] == 1 && all[1] == 0 && (apart || pilots_.forces());
 }
 
 void session::start_recording() {
@@ -273,7 +259,7 @@ void begin_session(time_ns begin) noexcept {
     try {
         auto* const made = new session(begin);  // never deleted: its communicators' attributes outlive MPI_Finalize
         running = made;
-        made->communicators().prepare(MPI_COMM_WORLD, true);
+        made->communicators().prepare(MPI_COMM_WORLD);
     } catch (const mpi::mpi_error& e) {
         end_all(e);
     } catch (const error& e) {  // thrown on all ranks

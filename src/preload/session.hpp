@@ -43,7 +43,6 @@ public:
 
 private:
     void agree_on_settings();
-    bool starts_with_thread() const;
     void start_recording();
     void remember();
     void add_common_time();

@@ -91,22 +91,6 @@ static void too_long(void) {
     }
 }
 
-/* Often enough for mode auto to try something; several under way. */
-static void again(void) {
-    static double in[4][elements], out[4][elements];
-    MPI_Request r[4];
-    for (int call = 0; call < 50; ++call) {
-        for (int k = 0; k < 4; ++k) {
-            for (int i = 0; i < elements; ++i) in[k][i] = me + i + call + k;
-            MPI_Iallreduce(in[k], out[k], elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r[k]);
-        }
-        MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
-        for (int k = 0; k < 4; ++k)
-            for (int i = 0; i < elements; ++i)
-                if (out[k][i] != 1 + 2.0 * (i + call + k)) fail("a wrong sum");
-    }
-}
-
 int main(int argc, char** argv) {
     static const struct {
         const char* name;
@@ -114,7 +98,6 @@ int main(int argc, char** argv) {
     } cases[] = {{"freed_datatype", freed_datatype},
                  {"no_waiting", no_waiting},
                  {"two_threads", two_threads},
-                 {"again", again},
                  {"too_long", too_long}};
     static double in[elements], out[elements];
     int level;

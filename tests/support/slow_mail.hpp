@@ -135,7 +135,6 @@ public:
         wall_.put(next_, me_, from, message);
         return next_++;
     }
-    bool is_there(std::uint64_t ticket) override { return wall_.is_complete(ticket); }
     std::vector<std::byte> take(std::uint64_t ticket) override { return wall_.take(ticket, me_); }
     void synchronise() override { wall_.meet(synchronised_++); }
     const model& network() override { return wall_.network; }

@@ -47,15 +47,11 @@ public:
 
     std::uint64_t gather(std::span<const std::byte> mine) override { return put(-1, mine); }
     std::uint64_t tell(rank from, std::span<const std::byte> message) override { return put(from.value, message); }
-    bool is_there(std::uint64_t ticket) override {
-        const std::lock_guard lock(wall_.mutex);
-        return is_complete(wall_.entries[ticket]);
-    }
     std::vector<std::byte> take(std::uint64_t ticket) override {
         std::unique_lock lock(wall_.mutex);
         wall::entry& e = wall_.entries[ticket];
-        EXPECT_TRUE(wall_.changed.wait_for(lock, std::chrono::seconds(10), [&] { return is_complete(e); }))
-            << "ranks wait for each other";
+        const auto is_there = [&] { return e.from >= 0 ? e.said.contains(e.from) : std::ssize(e.said) == wall_.ranks; };
+        EXPECT_TRUE(wall_.changed.wait_for(lock, std::chrono::seconds(10), is_there)) << "ranks wait for each other";
         if (e.from >= 0) return e.said[e.from];
         std::vector<std::byte> all;
         for (const auto& [r, bytes] : e.said) all.insert(all.end(), bytes.begin(), bytes.end());
@@ -71,9 +67,6 @@ public:
     time_ns now() override { return clock_; }
 
 private:
-    bool is_complete(const wall::entry& e) const {
-        return e.from >= 0 ? e.said.contains(e.from) : std::ssize(e.said) == wall_.ranks;
-    }
     std::uint64_t put(int from, std::span<const std::byte> bytes) {
         clock_ += 5us;
         const std::lock_guard lock(wall_.mutex);
