@@ -229,7 +229,7 @@ public:
     /// Empty if they are not recorded. Algorithms that choose while they run record no steps.
     std::vector<recorded_step> recorded_steps() const;
 
-    /// Collective: measures clocks again. They drift apart, so call it now and then.
+    /// Collective: measures clocks again. They drift apart, so call it now and then, while no call is under way.
     void synchronise();
 
     /// Collective: from now on, where no algorithm is named, Rubato chooses by simulation under this model of the

@@ -106,7 +106,7 @@ public:
     }
     ~state() {
         stop_watching();
-        if (joined_) under_way_here().leave(*joined_);
+        if (joined_) under_way_here().leave(*std::exchange(joined_, std::nullopt));
         if (std::exchange(busy_, false)) under_way_here().end();
         if (!player_ || is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here to end the communicator together.
@@ -159,6 +159,7 @@ public:
 
     void synchronise() {
         const std::lock_guard lock(mutex_);
+        check_idle();  // nobody would go on with it meanwhile
         mpi::synchronise(comm_.get(), tags_.beside(1), clock_, sync_);
     }
 

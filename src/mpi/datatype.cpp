@@ -135,10 +135,7 @@ type_info inspect(MPI_Datatype type) {
     t.true_lower = true_lower;
     t.true_extent = true_extent;
     t.dense = true_lower == 0 && size == extent && true_extent == extent && keeps_order(type);
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    if (is_predefined(combiner_of(type, integers, addresses, types))) last = t;
+    if (is_predefined(type)) last = t;
     return t;
 }
 

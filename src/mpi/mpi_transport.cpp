@@ -144,6 +144,7 @@ void mpi_transport::take(std::vector<std::uint32_t>& completed) {
 void mpi_transport::note_failed(MPI_Request& request, int code) {
     int what = MPI_SUCCESS;
     check(MPI_Error_class(code, &what), "MPI_Error_class");
+    if (what == MPI_SUCCESS) return;
     if (what != MPI_ERR_TRUNCATE) check(code, "a message");
     too_long_ = code;
     if (request != MPI_REQUEST_NULL) check(MPI_Request_free(&request), "MPI_Request_free");  // Open MPI keeps it

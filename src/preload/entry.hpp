@@ -3,6 +3,7 @@
 
 #include "preload/arguments.hpp"
 #include "preload/guard.hpp"
+#include "preload/native_requests.hpp"
 #include "preload/next.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
@@ -95,6 +96,14 @@ int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request*
     return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
 }
 
+/// Mode auto: lets the background thread help with a call that the MPI library makes.
+template <collective What, class Arguments>
+void help(session& now, MPI_Comm comm, const Arguments& a, MPI_Request request) {
+    const communicator_state* const where = now.communicators().find(comm);
+    if (where != nullptr && !where->inter && where->size > 1 && !is_left_alone<What>(a, *where))
+        started_natively().started(request);
+}
+
 /// What is recorded of a call, without its times.
 template <collective What, form How, class Arguments>
 observe::seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
@@ -116,6 +125,8 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     else
         code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
     if (code != MPI_SUCCESS) return code;
+    if constexpr (How == form::nonblocking)
+        if (now->pilots().helps_started()) help<What>(*now, comm, a, *request);
     const time_ns exit = own_time();
     const communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr || where->channel == nullptr) return code;

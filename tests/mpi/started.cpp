@@ -128,11 +128,13 @@ void replaced() {
     again.wait();
 }
 
-/// A wrong call between others is counted, and waits for nobody.
+/// A wrong call between others is counted, and waits for nobody: rank 1 starts the first when rank 0 has made it.
 void wrong_call_between() {
     mpi::communicator ours(MPI_COMM_WORLD, how);
     sum first;
     sum second;
+    int nothing = 0;
+    if (me == 1) MPI_Recv(&nothing, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     mpi::request r1 = ours.start(rolled(), first.call());
     bool refused = false;
     try {
@@ -141,6 +143,7 @@ void wrong_call_between() {
         refused = true;
     }
     if (!refused) fail("a negative count is accepted");
+    if (me == 0 && ranks > 1) MPI_Send(&nothing, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     mpi::request r2 = ours.start("allreduce/ring", second.call());
     r2.wait();
     r1.wait();

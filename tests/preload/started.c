@@ -1,4 +1,4 @@
-/* started CASE: what a program may do between a non-blocking collective and the wait for it. Exits with 1 if a result is
+/* started [CASE]: what a program may do between a non-blocking collective and the wait for it. Exits with 1 if a result is
  * wrong; waits forever if a call waited for another rank, or its end was not told. Two ranks. */
 #include <mpi.h>
 #include <pthread.h>
@@ -63,6 +63,7 @@ static void two_threads(void) {
     static double in[elements], out[elements], more[elements], sum[elements];
     int nothing = 0;
     pthread_t other;
+    for (int i = 0; i < elements; ++i) more[i] = -(in[i] = me + i);
     if (me == 1) usleep(100000);
     MPI_Iallreduce(in, out, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &late);
     if (me == 0) pthread_create(&other, NULL, wait_and_send, NULL);
@@ -73,6 +74,22 @@ static void two_threads(void) {
     }
     MPI_Allreduce(more, sum, elements, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     if (me == 0) pthread_join(other, NULL);
+    for (int i = 0; i < elements; ++i)
+        if (out[i] != 1 + 2.0 * i || sum[i] != -out[i]) fail("a wrong sum");
+}
+
+/* Only if something goes on with it while the program makes no call: then the last element arrives. */
+static void goes_on(void) {
+    static double data[50 * elements];
+    volatile double* last = &data[50 * elements - 1];
+    MPI_Request r;
+    data[50 * elements - 1] = me == 0;
+    MPI_Ibcast(data, 50 * elements, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r);
+    for (int ms = 0; *last == 0 || (me == 0 && ms < 2000); ++ms) {
+        if (ms > 20000) fail("nothing goes on while the program computes");
+        usleep(1000);
+    }
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
 }
 
 /* The ranks disagree on the length. */
@@ -108,6 +125,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(in, elements, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i)
         if (argc < 2 || strcmp(argv[1], cases[i].name) == 0) cases[i].run();
+    if (argc > 1 && strcmp(argv[1], "goes_on") == 0) goes_on();
     MPI_Finalize();
     return 0;
 }
