@@ -4,6 +4,7 @@
 #include "choose/sample.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rubato {
 namespace {
@@ -102,7 +103,7 @@ found with_ranks(const algorithm& a, const problem& p) {
     }
     const found told = by_rank([&](auto who, auto which) {
         std::vector<double> values;
-        for (const found& f : counted) values.push_back(f.*who.*which);
+        std::ranges::transform(counted, std::back_inserter(values), [&](const found& f) { return f.*who.*which; });
         return growth(ranks, values).at(p.ranks);
     });
     // Short schedules can be looked at, which is more exact, unless each takes a plan for all ranks.

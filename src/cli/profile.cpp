@@ -29,7 +29,7 @@ fs::path profile_folder() {
 
 fs::path named_profile(const std::string& name) {
     const fs::path folder = profile_folder();
-    const fs::path file = profiles::file_of(folder, name);
+    fs::path file = profiles::file_of(folder, name);
     std::error_code none;
     if (name.find('/') != std::string::npos || !fs::exists(file, none))
         throw error(fmt::format("there is no profile '{}'", name),

@@ -25,6 +25,7 @@ void remove(const profile_remove_options& o) {
                     "give names that 'rubato profile list' lists, or --all");
     const std::vector<std::string> names = o.all ? profiles::names_in(profile_folder()) : o.names;
     std::vector<fs::path> files;
+    files.reserve(names.size());
     for (const std::string& name : names)
         files.push_back(o.all ? profiles::file_of(profile_folder(), name) : named_profile(name));
     for (const fs::path& file : files) {

@@ -319,6 +319,7 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     // The longest first, so that none is left at the end.
     std::ranges::stable_sort(rows, std::ranges::greater{}, [](const simulated_row& r) { return r.takes.ns; });
     std::vector<effort> takes;
+    takes.reserve(rows.size());
     for (const simulated_row& r : rows) takes.push_back(r.takes);
     const std::vector<bool> exact = o.force ? std::vector<bool>(rows.size(), true) : affordable(takes);
     std::vector<double> weights;

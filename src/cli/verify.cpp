@@ -53,7 +53,7 @@ std::vector<std::int32_t> parse_ranges(std::string_view text) {
         const auto high =
             dash == std::string_view::npos ? low : parse_integer(item.substr(dash + 1), "number of ranks", low, most);
         for (std::int64_t n = low; n <= high; ++n) numbers.push_back(static_cast<std::int32_t>(n));
-        if (item.size() == text.size()) return each_once(std::move(numbers));
+        if (item.size() == text.size()) return each_once(numbers);
         text.remove_prefix(item.size() + 1);
     }
 }

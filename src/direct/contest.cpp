@@ -75,7 +75,7 @@ const directive& contest::arrive(const directed_call& c, time_ns now) {
     const std::optional<time_ns> came = std::exchange(with_.how.came, std::nullopt);
     if (sampled_) report(came.value_or(now));
     while (!pending_.empty() && pending_.front().due <= call_) {
-        const pending p = std::move(pending_.front());
+        const pending p = pending_.front();
         pending_.pop_front();
         learn(p);
     }
