@@ -7,9 +7,12 @@
 namespace rubato::mpi {
 
 mailbox::~mailbox() {
-    // For ever: after a failure MPI may still read what has not left.
-    static auto& kept = *new std::deque<decltype(under_way_)>;
-    if (!under_way_.empty()) kept.push_back(std::move(under_way_));
+    if (!under_way_.empty()) keep(std::move(under_way_));
+}
+
+void mailbox::keep(std::deque<posted> sent) {
+    static auto& kept = *new std::deque<std::deque<posted>>;
+    kept.push_back(std::move(sent));
 }
 
 void mailbox::send(rank to, std::vector<std::int64_t> text) {

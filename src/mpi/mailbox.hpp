@@ -30,6 +30,8 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
         std::vector<std::int64_t> text{};
     };
+    /// Until the process ends: after a failure MPI may still read what has not left.
+    static void keep(std::deque<posted> sent);
 
     MPI_Comm comm_;
     int tag_;

@@ -123,7 +123,7 @@ loggp quick_fit(link_client& link, time_ns budget) {
     loggp m;
     m.o = m.g = nothing / 8;
     m.L = nothing / 4;
-    m.G = std::max((longer - shorter) / 2 / static_cast<double>(longer_message * 3 / 4), 1e-3);
+    m.G = std::max((longer - shorter) / 2 / (0.75 * static_cast<double>(longer_message)), 1e-3);
     m.combine = measure_combine(10).value;
     m.rendezvous = 64 << 10;  // from there on MPI libraries wait for the receiver
     return m;
