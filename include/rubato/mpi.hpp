@@ -11,9 +11,11 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #if (defined(RUBATO_FOR_OPEN_MPI) && !defined(OPEN_MPI)) || (defined(RUBATO_FOR_MPICH) && !defined(MPICH_VERSION))
@@ -189,6 +191,8 @@ struct plan_statistics {
 
 class persistent_call;
 class looked_at_calls;
+class request;
+struct started_call;
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
 /// share, a record of this rank's arrivals and exits. Not for several threads at once; several communicators may be
@@ -225,7 +229,7 @@ public:
     /// Empty if they are not recorded. Algorithms that choose while they run record no steps.
     std::vector<recorded_step> recorded_steps() const;
 
-    /// Collective: measures clocks again. They drift apart, so call it now and then.
+    /// Collective: measures clocks again. They drift apart, so call it now and then, while no call is under way.
     void synchronise();
 
     /// Collective: from now on, where no algorithm is named, Rubato chooses by simulation under this model of the
@@ -256,6 +260,11 @@ public:
     persistent_call prepare(const selection& how, const call& c);
 
     void run(const selection& how, const call& c);
+    /// Begins the call and returns. Any number of calls may be under way; all ranks start them, and make blocking ones,
+    /// in the same order, and wait for them in any. Buffers and chunks must stay as they are until it has ended. It
+    /// makes progress in the background thread if MPI has MPI_THREAD_MULTIPLE, and in any call to this communicator or
+    /// its requests; a user's own operator is called only in the latter.
+    [[nodiscard]] request start(const selection& how, const call& c);
 
     void barrier(const selection& how);
     void bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root);
@@ -288,34 +297,87 @@ public:
 
 private:
     friend class persistent_call;
+    friend class request;
     friend class looked_at_calls;
     class state;
     std::unique_ptr<state> state_;
 };
 
-/// See communicator::prepare. One call at a time is under way on a communicator. After start it makes progress in the
-/// background if the background thread already watches the communicator because of other calls; but a user's own
-/// operator is called only in this thread.
+/// A collective that was started. The communicator must outlive it.
+class RUBATO_API request {
+public:
+    /// Of nothing: it has ended.
+    request() = default;
+    request(request&& other) noexcept;
+    /// Waits for the old one.
+    request& operator=(request&& other) noexcept;
+    ~request();
+
+    /// Makes progress without waiting; true if the call has ended. Throws if it has failed; then it has ended, too.
+    bool test();
+    void wait();
+    bool ended() const { return call_ == nullptr; }
+
+private:
+    friend class communicator;
+    friend class persistent_call;
+    request(communicator::state& where, started_call& call) : where_(&where), call_(&call) {}
+    void end() noexcept;
+
+    communicator::state* where_ = nullptr;
+    started_call* call_ = nullptr;
+};
+
+/// Waits for all of them.
+template <std::ranges::input_range Requests>
+void wait_all(Requests&& requests) {
+    for (request& r : requests) r.wait();
+}
+/// True if all of them have ended.
+template <std::ranges::input_range Requests>
+bool test_all(Requests&& requests) {
+    bool all = true;
+    for (request& r : requests) all &= r.test();
+    return all;
+}
+/// The first one found that was under way and has ended; the end of the range if none is under way.
+template <std::ranges::forward_range Requests>
+auto wait_any(Requests&& requests) {
+    for (;;) {
+        bool waits = false;
+        for (auto r = std::ranges::begin(requests); r != std::ranges::end(requests); ++r) {
+            if (r->ended()) continue;
+            if (r->test()) return r;
+            waits = true;
+        }
+        if (!waits) return std::ranges::next(std::ranges::begin(requests), std::ranges::end(requests));
+        std::this_thread::yield();
+    }
+}
+
+/// See communicator::prepare. One run of it at a time.
 class RUBATO_API persistent_call {
 public:
     persistent_call(persistent_call&&) = default;
-    persistent_call& operator=(persistent_call&&) = default;
+    /// Waits for the old one.
+    persistent_call& operator=(persistent_call&& other) noexcept;
 
     /// This will be the next call, and may begin; its buffers are not touched before start.
     void expect();
+    /// See communicator::start. Plans are kept by the communicator, and made anew when arrivals have changed.
     void start();
-    /// Makes progress without waiting; true if the call has ended.
     bool test();
     void wait();
 
 private:
     friend class communicator;
-    persistent_call(communicator::state& where, const selection& how, const call& c);
+    persistent_call(communicator& where, const selection& how, const call& c);
 
     communicator::state* where_;
     selection how_;
     call call_;
     std::list<std::vector<std::int64_t>> own_{};  // its chunks
+    request under_way_{};
 };
 
 }  // namespace rubato::mpi

@@ -72,6 +72,7 @@ overlap_campaign::overlap_campaign(campaign_settings how, const workload& work, 
     int level = 0;
     mpi::check(MPI_Query_thread(&level), "MPI_Query_thread");
     threads_ = level == MPI_THREAD_MULTIPLE;
+    if (threads_) watched_.emplace(world);
 }
 
 void overlap_campaign::run(const std::function<void(const std::string&)>& say) {
@@ -111,7 +112,8 @@ void overlap_campaign::run_case(const contest& c, const results::measured_case& 
 std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contestant& c, experiment& data) {
     constexpr int calls_to_calibrate = 5;
     for (std::int32_t i = 0; i < how_.warmups; ++i)
-        for (const way w : {way::blocking, way::nonblocking}) (void)measure({&c, w}, data);
+        for (const way w : {way::blocking, way::nonblocking, way::background})
+            if (w != way::background || has_background(c)) (void)measure({&c, w}, data);
     std::vector<double> blocking;
     blocking.reserve(calls_to_calibrate);
     for (int i = 0; i < calls_to_calibrate; ++i)
@@ -120,6 +122,10 @@ std::vector<overlap_campaign::entry> overlap_campaign::entries_of(const contesta
 
     std::vector<entry> all{{&c, way::blocking}, {&c, way::nonblocking}, {&c, way::computation, 0, units}};
     if (threads_) all.push_back({&c, way::thread, 0, units});
+    if (has_background(c)) {
+        all.push_back({&c, way::background});
+        all.push_back({&c, way::background, 0, units});
+    }
     for (const std::int32_t n : tests_) all.push_back({&c, way::nonblocking, n, units});
     return all;
 }
@@ -161,7 +167,7 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
     std::optional<mpi::communicator> own;
     if (c.use != nullptr && c.use->early && e.how != way::computation)
         own.emplace(world).run(how, data.prepare(++number_));
-    mpi::communicator& comm = own ? *own : ours_;
+    mpi::communicator& comm = own ? *own : e.how == way::background ? *watched_ : ours_;
     const mpi::call job = data.prepare(++number_);
     const auto block = [&] {
         if (c.use != nullptr)
@@ -183,6 +189,7 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
             r.wait = [&] { other_.wait(); };
             break;
         case way::nonblocking:
+        case way::background:
             if (c.use != nullptr)
                 use(persistent.emplace(comm.prepare(how, job)));
             else
@@ -235,6 +242,7 @@ results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine)
         case way::blocking: o.method = "blocking"; break;
         case way::thread: o.method = "thread"; break;
         case way::nonblocking: o.method = e.units > 0 ? "nonblocking+compute" : "nonblocking"; break;
+        case way::background: o.method = e.units > 0 ? "background+compute" : "background"; break;
         case way::computation: break;
     }
     o.tests = e.tests;

@@ -1,7 +1,7 @@
 // What 'rubato bench --overlap' does: how much of a collective can be hidden behind computation, and how much processor
 // time that takes. Each contestant is called in four ways: blocking; blocking in a second thread beside a computation;
-// non-blocking; and non-blocking beside a computation with some tests in between. The computation takes as long as the
-// blocking call.
+// non-blocking; and non-blocking beside a computation with some tests in between. Rubato's are also started with its
+// background thread at work. The computation takes as long as the blocking call.
 #pragma once
 
 #include "bench/campaign.hpp"
@@ -19,7 +19,7 @@ public:
     void run(const std::function<void(const std::string&)>& say);
 
 private:
-    enum class way { blocking, thread, nonblocking, computation };
+    enum class way { blocking, thread, nonblocking, background, computation };
     struct entry {
         const contestant* who;
         way how;
@@ -29,6 +29,7 @@ private:
     struct spent;
     struct request;
 
+    bool has_background(const contestant& c) const { return watched_ && c.use != nullptr && !c.use->early; }
     void run_case(const contest& c, const results::measured_case& what);
     std::vector<entry> entries_of(const contestant& c, experiment& data);
     std::vector<results::overlap> repeat(const std::vector<entry>& all, experiment& data);
@@ -45,8 +46,9 @@ private:
     std::vector<results::measured_case> done_;
     int me_ = 0;
     int ranks_ = 1;
-    bool threads_ = false;    // MPI allows several threads to call it
-    mpi::communicator ours_;  // without a background thread
+    bool threads_ = false;                        // MPI allows several threads to call it
+    mpi::communicator ours_;                      // without a background thread
+    std::optional<mpi::communicator> watched_{};  // with one
     second_thread other_{};
     std::mt19937_64 random_;    // equal on all ranks
     std::uint64_t number_ = 0;  // of the call, and in its data

@@ -32,9 +32,8 @@ void enforcer::refused(std::string_view reason) {
     if (!std::exchange(current_->refused, true)) explain(*current_, decision::verdict::left, reason);
 }
 
-time_ns enforcer::round_time_for(std::int64_t bytes) {
-    if (!use_.uses_round_time()) return {};
-    if (!network_) network_ = ask_network_();
+time_ns enforcer::round_time_for(std::int64_t bytes) const {
+    if (!network_) return {};
     return cautious_round_time(*network_, std::clamp<std::int64_t>(bytes, 1, segment));
 }
 

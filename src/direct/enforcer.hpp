@@ -12,9 +12,11 @@ namespace rubato {
 
 class RUBATO_API enforcer final : public guide {
 public:
-    /// If the algorithm plans in rounds, ask_network is called once, at the same call on all ranks.
-    enforcer(const algorithm& use, std::int32_t ranks, std::function<model()> ask_network, explainer explain)
-        : use_(use), ranks_(ranks), ask_network_(std::move(ask_network)), explain_(std::move(explain)) {}
+    /// If the algorithm plans in rounds, asks for the network at once: later calls may not wait for other ranks.
+    enforcer(const algorithm& use, std::int32_t ranks, const std::function<model()>& ask_network, explainer explain)
+        : use_(use), ranks_(ranks), explain_(std::move(explain)) {
+        if (use_.uses_round_time()) network_ = ask_network();
+    }
 
     const directive& arrive(const directed_call& c, time_ns now) override;
     void leave(time_ns) override {}
@@ -30,12 +32,11 @@ private:
         bool refused = false;
     };
 
-    time_ns round_time_for(std::int64_t bytes);
+    time_ns round_time_for(std::int64_t bytes) const;
     void explain(const calls& of, decision::verdict made, std::string_view reason) const;
 
     const algorithm& use_;
     std::int32_t ranks_;
-    std::function<model()> ask_network_;
     explainer explain_;
     std::optional<model> network_{};
     std::map<operation, calls> calls_{};

@@ -54,6 +54,8 @@ public:
     /// Appends the steps whose messages have completed. With `wait`, blocks until there is one; called with `wait` only
     /// while messages are under way.
     virtual void poll(std::vector<std::uint32_t>& completed, bool wait) = 0;
+    /// The same without looking for more than is known: somebody has looked for several operations together.
+    virtual void take(std::vector<std::uint32_t>& completed) { poll(completed, false); }
     /// into = left * into
     virtual void combine(const std::byte* left, std::byte* into, std::int64_t units) = 0;
     virtual void copy(const std::byte* from, std::byte* to, std::int64_t units) = 0;
@@ -79,6 +81,8 @@ public:
     void arrive(std::byte* input, std::byte* output);
     /// Does what can be done now; true when all is done.
     bool progress();
+    /// The same after messages that are known to have completed; looks for no others.
+    bool resume();
     /// Returns when all is done. The rank must have arrived.
     void wait();
     bool done() const { return remaining_ == 0; }

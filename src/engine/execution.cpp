@@ -48,6 +48,17 @@ bool execution::progress() {
     return done();
 }
 
+bool execution::resume() {
+    while (!done()) {
+        start_ready();
+        completed_.clear();
+        transport_->take(completed_);
+        if (completed_.empty()) break;
+        for (const std::uint32_t i : completed_) complete(i);
+    }
+    return done();
+}
+
 void execution::wait() {
     assert(arrived_ || done());
     while (!done()) advance(true);

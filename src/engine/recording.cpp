@@ -20,9 +20,19 @@ void recording::recv(std::uint32_t step, std::byte* data, std::int64_t units, ra
 void recording::poll(std::vector<std::uint32_t>& completed, bool wait) {
     const std::size_t before = completed.size();
     to_.poll(completed, wait);
+    end(std::span(completed).subspan(before));
+}
+
+void recording::take(std::vector<std::uint32_t>& completed) {
+    const std::size_t before = completed.size();
+    to_.take(completed);
+    end(std::span(completed).subspan(before));
+}
+
+void recording::end(std::span<const std::uint32_t> completed) {
     const time_ns now = clock_.now();
-    for (std::size_t i = before; i < completed.size(); ++i) {
-        ended_.push_back(begun_[completed[i]]);
+    for (const std::uint32_t step : completed) {
+        ended_.push_back(begun_[step]);
         ended_.back().when.end = now;
     }
 }

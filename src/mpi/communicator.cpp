@@ -14,8 +14,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <map>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,8 +39,28 @@ std::int64_t protocol() {
 struct named_call {
     intent what{};
     layout sizes{};
-    bool open = false;   ///< the algorithm is left to Rubato, and chosen when the call is expected
     bool rolls = false;  ///< its plan is not known before the roll was called
+};
+
+/// A roll that is called for a call that was started.
+struct roll_for_call {
+    std::exception_ptr refused{};  // what is wrong with this rank's arguments
+    time_ns patience{};
+    bool begun = false;  // it is known who the keeper is
+};
+
+/// A call that was started.
+struct started_call {
+    call_facts call{};
+    intent what{};
+    time_ns arrival{};
+    std::optional<roll_for_call> rolls{};  // until the verdict is there
+    player::ticket ticket = nullptr;       // once the player has it
+    std::exception_ptr trouble{};          // before that
+    std::function<void(int)> ended{};      // nobody asks for the call: this is told
+    bool passed = false;                   // nobody makes it
+    std::vector<MPI_Datatype> types{};     // its own, that the caller may free before it has ended
+    std::list<started_call>::iterator self{};
 };
 
 class communicator::state {
@@ -87,18 +106,21 @@ public:
     }
     ~state() {
         stop_watching();
+        if (joined_) under_way_here().leave(*std::exchange(joined_, std::nullopt));
+        if (std::exchange(busy_, false)) under_way_here().end();
         if (!player_ || is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here to end the communicator together.
         if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
-            stage_.abandon();
+            player_->fail();
             comm_.abandon();
             return;
         }
         try {
+            end_all();
             player_->close(true, now());
             stage_.drain();
         } catch (const std::exception& e) {
-            stage_.abandon();
+            player_->fail();
             comm_.abandon();
             std::fprintf(stderr, "rubato: while freeing a communicator: %s\n", e.what());
         }
@@ -127,7 +149,7 @@ public:
 
     void record_steps() {
         const std::lock_guard lock(mutex_);
-        if (under_way_) throw_under_way();
+        check_idle();
         stage_.record(clock_);
     }
     std::vector<recorded_step> recorded_steps() {
@@ -137,12 +159,14 @@ public:
 
     void synchronise() {
         const std::lock_guard lock(mutex_);
+        check_idle();  // nobody would go on with it meanwhile
         mpi::synchronise(comm_.get(), tags_.beside(1), clock_, sync_);
     }
 
     void use_model(const model& network, const model* inside) {
         const std::lock_guard lock(mutex_);
-        if (under_way_) throw_under_way();
+        check_idle();
+        (void)player_->catch_up(true);  // what it begins on the way is collective, too
         const std::string text = broadcast(comm_.get(), to_string(network));
         const std::string inside_text = broadcast(comm_.get(), inside != nullptr ? to_string(*inside) : "");
         int early = wants_background_ && may_use_background(false) ? 1 : 0;
@@ -153,67 +177,77 @@ public:
     }
     const algorithm* last_used() {
         const std::lock_guard lock(mutex_);
-        return last_used_;
+        return player_->last_used();
     }
 
     outline outline_of(const selection& how, const call& c) const {
         const call_facts known(c, rank_, size_, false);
-        return {std::make_shared<named_call>(
-            named_call{intent_of(how, known), known.sizes(), how.use == nullptr, how.roll_call.has_value()})};
+        return {
+            std::make_shared<named_call>(named_call{intent_of(how, known), known.sizes(), how.roll_call.has_value()})};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
         if (c.wrong) std::rethrow_exception(c.wrong);
         for (const call_side* s : {&c.in, &c.out})
             if (s->used && !c.is_roots_alone(*s)) check_committed(s->type, comm_.get());
-        return mpi::intent_of(c, how, hosts_);
+        intent what = mpi::intent_of(c, how, hosts_);
+        what.open = how.use == nullptr;
+        return what;
     }
     void expect(const named_call& o) {
         const std::lock_guard lock(mutex_);
-        if (under_way_) throw_under_way();
+        if (entering_ > 0) return;                   // which number it will have is known, but not what comes before
         if (o.what.use->dynamic || o.rolls) return;  // it has no plan to begin, or to keep to
-        intent what = o.what;
-        if (o.open) choose_for(what);
-        player_->expect(what);
-        if (!what.use->early) return;
+        if (!player_->expect(o.what)) return;
         stage_.name(o.sizes, player_->number());
         watch();
         background_wake();
     }
 
-    void start(const selection& how, const call& c) {
+    started_call& start(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
-        arrive(how, c);
-        (void)advance(false);
+        started_call& s = arrive(how, c);
+        keep_types(s);
+        begin();
+        return s;
     }
-    bool test() {
+    bool test(started_call& s) {
         const std::lock_guard lock(mutex_);
-        return advance(false);
+        if (advance(s, false)) return true;
+        (void)help();
+        return false;
     }
-    void wait() {
+    void wait(started_call& s) {
         const std::lock_guard lock(mutex_);
-        (void)advance(true);
+        (void)advance(s, true);
     }
     void run(const selection& how, const call& c) {
         const std::lock_guard lock(mutex_);
-        arrive(how, c);
-        (void)advance(true);
+        (void)advance(arrive(how, c), true);
     }
     void pass() {
         const std::lock_guard lock(mutex_);
-        if (under_way_) throw_under_way();
-        (void)player_->pass(now());
+        skip(make());
     }
     void run_as(const intent& what, const call_facts& c) {
         const std::lock_guard lock(mutex_);
-        arrive([&] {
-            call_ = c;
-            return what;
-        });
-        (void)advance(true);
+        started_call& s = make();
+        s.call = c;
+        s.what = what;
+        (void)advance(s, true);
+    }
+    void start_as(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+        const std::lock_guard lock(mutex_);
+        started_call& s = make();
+        s.call = c;
+        s.what = what;
+        keep_types(s);
+        s.ended = std::move(ended);
+        ++told_;
+        begin();
     }
     roll_call::verdict call_roll(roll_call::invocation i) {
         const std::lock_guard lock(mutex_);
-        if (under_way_) throw_under_way();
+        if (!calls_.empty()) enter_all(&calls_.back());
         const time_ns arrival = now();
         if (i.in_any_case) watch();
         try {
@@ -224,16 +258,18 @@ public:
             throw;
         }
     }
+    bool wake() {
+        const std::lock_guard lock(mutex_);
+        watch();
+        return watched_.has_value();
+    }
     void rest() {
         const std::lock_guard lock(mutex_);
         stop_watching();
     }
     void progress() {
         const std::lock_guard lock(mutex_);
-        if (improvised_ || rolling_)
-            (void)advance(false);
-        else
-            (void)look();
+        (void)look(false);
     }
 
     void processing_start() {
@@ -245,8 +281,10 @@ public:
         if (!computing_since_)
             throw error("an edge outside of a computation", "it tells how much of the computation is done",
                         "say first when it starts");
+        enter_all(nullptr);
         // Synchronising may have set the clock back.
-        player_->edge(rubato::edge(*computing_since_, std::max(now(), *computing_since_), fraction).value);
+        const time_ns arrival = rubato::edge(*computing_since_, std::max(now(), *computing_since_), fraction).value;
+        if (entering_ == 0) player_->edge(arrival);  // else it is the edge of a call that the player cannot count yet
         watch();
         background_wake();
     }
@@ -262,17 +300,20 @@ private:
     /// Time since the communicator was made, on the clock that ranks share.
     time_ns now() const { return clock_.now() - epoch_; }
 
-    player::settings agree_on(const settings& mine) const {
+    player::settings agree_on(const settings& mine) {
         struct {
             std::int64_t quantum;
             std::int64_t exchange_every;
             std::int64_t from_bytes;
         } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes};
         check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
-        player::settings agreed{.plans = {mine.most_plans, time_ns(said.quantum)},
-                                .predictor = broadcast(comm_.get(), mine.predictor),
-                                .exchange_every = static_cast<std::int32_t>(said.exchange_every),
-                                .from_bytes = said.from_bytes};
+        player::settings agreed{
+            .plans = {mine.most_plans, time_ns(said.quantum)},
+            .predictor = broadcast(comm_.get(), mine.predictor),
+            .exchange_every = static_cast<std::int32_t>(said.exchange_every),
+            .from_bytes = said.from_bytes,
+            .choose = [this](intent& what, std::span<const time_ns> last) { choose_for(what, last); },
+            .help = [this] { return help(); }};
         (void)make_predictor(agreed.predictor);
         if (agreed.exchange_every < 1)
             throw error(fmt::format("an exchange every {} calls", agreed.exchange_every), "it takes place now and then",
@@ -280,73 +321,146 @@ private:
         return agreed;
     }
 
-    void arrive(const selection& how, const call& c) {
-        if (how.roll_call) return arrive_at_roll(how, c);
-        arrive([&] {
-            call_ = call_facts(c, rank_, size_);
-            intent what = intent_of(how, call_);
-            if (how.use == nullptr) choose_for(what);
-            return what;
-        });
+    /// Before the communicator is freed.
+    void end_all() {
+        const std::lock_guard lock(mutex_);
+        while (!calls_.empty()) {
+            started_call& first = calls_.front();
+            if (!first.ended && !first.passed) {
+                (void)advance(first, true);
+                continue;
+            }
+            (void)look(false);
+            (void)help();
+            std::this_thread::yield();  // one that it waits for may need this core
+        }
     }
-    /// `look` examines the call and returns its intent, or throws.
-    template <class Look>
-    void arrive(Look look) {
-        if (under_way_) throw_under_way();
-        const time_ns arrival = now();
-        intent what;
+    /// For the next call; its arrival is now.
+    started_call& make() {
+        if (spare_.empty()) spare_.emplace_back();
+        calls_.splice(calls_.end(), spare_, spare_.begin());
+        started_call& s = calls_.back();
+        s.self = std::prev(calls_.end());
+        s.arrival = now();
+        ++entering_;
+        return s;
+    }
+    /// Begins what was started, as far as it can without waiting, and lets others go on with it.
+    void begin() {
+        watch();
+        if (!joined_)
+            joined_ = under_way_here().join([this] {
+                const std::unique_lock other(mutex_, std::try_to_lock);
+                if (other && !calls_.empty()) (void)look(false);
+            });
+        if (!std::exchange(busy_, true)) under_way_here().begin();
+        (void)look(false);
+        background_wake();
+    }
+    /// Calls that nobody asks for.
+    bool end_told() {
+        bool some = false;
+        for (auto at = calls_.begin(); told_ > 0 && at != calls_.end();) {
+            started_call& s = *at++;
+            const bool is_over =
+                s.trouble || (s.ticket != nullptr && (player_->broken() || player::has_ended(s.ticket)));
+            if (!s.ended || !is_over) continue;
+            const std::function<void(int)> tell = std::exchange(s.ended, nullptr);
+            --told_;
+            int code = MPI_SUCCESS;
+            try {
+                (void)conclude(s, false);
+            } catch (const mpi_error& e) {
+                code = e.code();
+            } catch (...) {
+                code = MPI_ERR_OTHER;
+            }
+            tell(code);
+            some = true;
+        }
+        return some;
+    }
+    /// A program may free its datatypes before the call has ended.
+    static void keep_types(started_call& s) {
+        for (call_side* const side : {&s.call.in, &s.call.out}) {
+            if (!side->used || is_predefined(side->type)) continue;
+            check(MPI_Type_dup(side->type, &s.types.emplace_back()), "MPI_Type_dup");
+            side->type = s.types.back();
+        }
+    }
+    void forget(started_call& s) {
+        s.rolls.reset();
+        s.ticket = nullptr;
+        s.passed = false;
+        for (MPI_Datatype& t : s.types) MPI_Type_free(&t);
+        s.types.clear();
+        spare_.splice(spare_.begin(), calls_, s.self);
+        if (calls_.empty() && std::exchange(busy_, false)) under_way_here().end();
+    }
+    /// While the rank waits, nothing else tells of calls that have ended.
+    bool help() {
+        (void)end_told();
+        return under_way_here().help(joined_ ? &*joined_ : nullptr, busy_) || told_ > 0;
+    }
+
+    /// What all ranks find alike is refused at once. If roll is called, and something else is wrong here, others may be
+    /// waiting for this rank to say that it is there.
+    started_call& arrive(const selection& how, const call& c) {
+        started_call& s = make();
         try {
-            what = look();
-            if (what.use->early) watch();
+            if (how.roll_call) {
+                check_roll_call(how);
+                s.rolls.emplace().patience = how.roll_call->patience;
+                watch();
+            }
+            s.call = call_facts(c, rank_, size_);
+            s.what = intent_of(how, s.call);
+            if (how.roll_call) rubato::check(*s.what.use, s.what.what);
         } catch (...) {
-            skip(arrival);
+            if (s.rolls) {
+                s.rolls->refused = std::current_exception();
+                return s;
+            }
+            skip(s);
             throw;
         }
-        enter(what, arrival);
-        under_way_ = true;
+        return s;
     }
-    /// A call that is not made is counted even so, that what others send for it is not taken for the next one.
+    /// A call that is not made, the last one, is counted even so, that what others send for it is not taken for the
+    /// next one.
+    void skip(started_call& s) {
+        s.passed = true;
+        enter_all(nullptr);
+    }
     void skip(time_ns arrival) {
         try {
-            (void)player_->pass(arrival);
+            player_->pass(arrival);
         } catch (const error&) {
             // Another call was named: this one is wrong in any case, and the first reason is the better one.
         }
     }
-    void enter(const intent& what, time_ns arrival) {
-        kind_ = what.kind();
-        observed_ = what.observed;
-        last_used_ = what.use;
-        if (what.use->dynamic)
-            improvised_ = stage_.improvise(what, call_, player_->pass(arrival));
-        else
-            player_->arrive(what, &call_, arrival);
+    /// Gives calls to the player, in their order; one for which roll is called when its verdict is there. Waits until it
+    /// has `awaited`.
+    void enter_all(const started_call* awaited) {
+        while (entering_ > 0) {
+            started_call& s = *std::prev(calls_.end(), static_cast<std::ptrdiff_t>(entering_));
+            const bool wait = awaited != nullptr && !is_entered(*awaited);
+            try {
+                if (s.rolls && !hear_verdict(s, wait)) return;
+                if (!s.passed) s.ticket = player_->arrive(s.what, &s.call, s.arrival);
+            } catch (...) {
+                s.trouble = std::current_exception();
+            }
+            --entering_;
+            if (s.passed) {
+                skip(s.arrival);
+                forget(s);
+            }
+            if (player_->listens()) watch();
+        }
     }
+    static bool is_entered(const started_call& s) { return s.ticket != nullptr || s.trouble; }
 
-    /// What all ranks find alike is refused at once. With anything else that is wrong here, others may be waiting for
-    /// this rank to say that it is there.
-    void arrive_at_roll(const selection& how, const call& c) {
-        if (under_way_) throw_under_way();
-        rolling r;
-        r.arrival = now();
-        try {
-            check_roll_call(how);
-            r.patience = how.roll_call->patience;
-            call_ = call_facts(c, rank_, size_);
-            watch();
-        } catch (...) {
-            skip(r.arrival);
-            throw;
-        }
-        try {
-            r.what = intent_of(how, call_);
-            rubato::check(*r.what.use, r.what.what);
-        } catch (...) {
-            r.refused = std::current_exception();
-        }
-        rolling_ = std::move(r);
-        under_way_ = true;
-    }
     void begin_roll(roll_call::invocation i) {
         i.number = player_->number();
         rolls_ = true;
@@ -356,105 +470,91 @@ private:
         for (;;) {
             auto said = roll_.progress(own_time());
             if (said || !wait) return said;
-            (void)player_->poll();
+            (void)player_->poll(false);
+            (void)help();
             std::this_thread::yield();  // one that it waits for may need this core
         }
     }
-    /// True once the verdict is there; then the call has begun.
-    bool hear_verdict(bool wait) {
-        const time_ns arrival = rolling_->arrival;
-        intent what;
+    /// True once the verdict is there; then it is known how to make the call.
+    bool hear_verdict(started_call& s, bool wait) {
         try {
-            if (!rolling_->begun) {
+            roll_for_call& r = *s.rolls;
+            if (!r.begun) {
                 if (!player_->catch_up(wait)) return false;
                 roll_call::invocation i{.keeper = player_->first_to_come(),
-                                        .what = called_by(call_, rolling_->refused != nullptr),
-                                        .patience = rolling_->patience};
-                if (!rolling_->refused) i.in_any_case = order_for(rolling_->what, quantum_);
+                                        .what = called_by(s.call, r.refused != nullptr),
+                                        .patience = r.patience};
+                if (!r.refused) i.in_any_case = order_for(s.what, quantum_);
                 i.decide = [any = i.in_any_case](auto) { return any.value_or(roll_call::order{}); };
-                rolling_->begun = true;
+                r.begun = true;
                 begin_roll(std::move(i));
             }
             const auto said = await_verdict(wait);
             if (!said) return false;
-            if (rolling_->refused) std::rethrow_exception(rolling_->refused);
+            if (r.refused) std::rethrow_exception(r.refused);
             if (said->is_native())
                 throw error("a collective that another rank refuses",
                             "its arguments are wrong there, or it has no memory", "see what it says");
-            what = made_by(*said, rolling_->what);
+            s.what = made_by(*said, std::move(s.what));
         } catch (...) {
-            end_roll(arrival);
+            end_roll(s.arrival);
             throw;
         }
-        rolling_.reset();
-        try {
-            enter(what, arrival);
-        } catch (...) {
-            under_way_ = false;
-            throw;
-        }
+        s.rolls.reset();
         return true;
     }
     /// After an error.
     void end_roll(time_ns arrival) {
-        rolling_.reset();
-        under_way_ = false;
         // Wrong calls end it on all ranks alike; else nobody knows what is still on its way.
         if (roll_.under_way()) player_->fail();
         skip(arrival);
     }
     /// For a rank that is not in a call, in the background: goes on with what was begun, and answers for a keeper that
     /// is late.
-    activity look() {
-        if (improvised_ || trouble_) return activity::listening;
-        bool waited_for = false;
-        if (rolling_) {
+    activity look(bool in_background) {
+        bool moved = false;
+        if (const std::size_t entering = entering_; entering > 0) {
+            enter_all(nullptr);
+            moved = entering_ != entering;
+        } else if (rolls_ && calls_.empty() && !player_->broken()) {
             try {
-                return hear_verdict(false) ? activity::moving : activity::listening;
-            } catch (...) {
-                trouble_ = std::current_exception();
-                return activity::listening;
-            }
-        }
-        if (rolls_ && !under_way_ && !player_->broken()) {
-            try {
-                waited_for = roll_.stand_in(player_->number(), own_time());
+                moved = roll_.stand_in(player_->number(), own_time());
             } catch (...) {
                 player_->fail();
             }
         }
-        const activity seen = player_->poll();
-        if (waited_for) return activity::moving;
-        return rolls_ && seen == activity::nothing && !player_->broken() ? activity::listening : seen;
+        const activity seen = player_->poll(in_background);
+        moved |= end_told();
+        if (moved) return activity::moving;
+        const bool may_come = entering_ > 0 || (rolls_ && !player_->broken());
+        return may_come && seen == activity::nothing ? activity::listening : seen;
     }
 
-    /// Makes progress, with `wait` to the end; true if nothing is under way any more.
-    bool advance(bool wait) {
-        if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
-        if (!under_way_) return true;
-        if (rolling_ && !hear_verdict(wait)) return false;
-        try {
-            if (!(improvised_ ? improvised_->advance(wait) : player_->progress(wait))) return false;
-        } catch (...) {
-            under_way_ = false;
-            if (improvised_) player_->fail();
-            improvised_.reset();
-            throw;
+    /// Makes progress, with `wait` until the call has ended; true if it has, and is forgotten. Throws if it has failed.
+    bool advance(started_call& s, bool wait) {
+        enter_all(wait ? &s : nullptr);
+        return is_entered(s) && conclude(s, wait);
+    }
+    /// The player has it.
+    bool conclude(started_call& s, bool wait) {
+        std::exception_ptr trouble = std::exchange(s.trouble, nullptr);
+        if (!trouble) {
+            try {
+                if (!player_->progress(s.ticket, wait)) return false;
+            } catch (...) {
+                trouble = std::current_exception();
+            }
         }
-        improvised_.reset();
-        under_way_ = false;
-        stage_.check_lengths();
-        if (observed_) planned_by_[kind_].assign(player_->planned_by().begin(), player_->planned_by().end());
+        forget(s);
+        if (trouble) std::rethrow_exception(trouble);
         return true;
     }
 
-    /// The arrivals for a call's plan may not be known yet when its algorithm must be named. So the choice uses the
-    /// arrivals that planned the last call of this kind: all ranks have ended that call and have the same arrivals.
-    void choose_for(intent& what) {
+    /// See player::settings.
+    void choose_for(intent& what, std::span<const time_ns> last) {
         if (!chooser_ || traits(what.what.what).irregular) return;
         problem p = what.what;
-        const auto last = planned_by_.find(what.kind());
-        if (p.arrivals.empty() && last != planned_by_.end()) p.arrivals = last->second;
+        if (p.arrivals.empty()) p.arrivals.assign(last.begin(), last.end());
         if (chooser_->knows_hosts()) p.hosts = hosts_;
         const algorithm* best = chooser_->best(p, what.bytes);
         if (best == nullptr) return;
@@ -473,12 +573,13 @@ private:
         // Without the thread everything still works, only later; an error would leave the other ranks waiting.
         watched_ = watch_until_finalize([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
-            return lock ? look() : activity::listening;
+            return lock ? look(true) : activity::listening;
         });
         wants_background_ = watched_.has_value();
     }
-    [[noreturn]] static void throw_under_way() {
-        throw error("a collective is still under way", "one runs at a time", "wait for it first");
+    void check_idle() const {
+        if (!calls_.empty())
+            throw error("a collective is still under way", "all ranks must be between calls", "wait for it first");
     }
     void background_wake() {
         if (watched_) background_thread().wake();
@@ -501,27 +602,17 @@ private:
     mpi_stage stage_;
     std::optional<player> player_{};
     roll_call roll_{rubato::rank(rank_), size_, stage_.roll_post()};
-    struct rolling {
-        intent what{};
-        std::exception_ptr refused{};  // what is wrong with this rank's arguments
-        time_ns patience{};
-        time_ns arrival{};
-        bool begun = false;  // it is known who the keeper is
-    };
-    std::optional<rolling> rolling_{};           // the collective under way, until the verdict is there
-    bool rolls_ = false;                         // roll was called before
-    std::exception_ptr trouble_{};               // met in the background, for the rank's next look at its call
-    std::unique_ptr<dynamic_run> improvised_{};  // the collective under way, if no plan is made for it
+    bool rolls_ = false;               // roll was called before
+    std::list<started_call> calls_{};  // in their order
+    std::size_t entering_ = 0;         // of these, the last, that the player does not know yet
+    std::list<started_call> spare_{};
+    std::size_t told_ = 0;                         // of calls_, those that nobody asks for
+    std::optional<mutual_help::ticket> joined_{};  // others of this process go on with what is under way here,
+    bool busy_ = false;                            // if something is
     std::optional<chooser> chooser_{};
-    std::map<operation, std::vector<time_ns>> planned_by_{};  // the last call of each kind that was observed
-    const algorithm* last_used_ = nullptr;
     bool wants_background_;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
-    call_facts call_{};  // under way
-    operation kind_{};
-    bool observed_ = false;
-    bool under_way_ = false;
     int exceptions_ = std::uncaught_exceptions();
 };
 
@@ -554,6 +645,9 @@ void communicator::run(const selection& how, const call& c) { state_->run(how, c
 MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
+void looked_at_calls::start(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+    on_.start_as(what, c, std::move(ended));
+}
 void looked_at_calls::pass() { on_.pass(); }
 roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, time_ns patience,
                                               const roll_call::order& in_any_case, bool refused) {
@@ -564,20 +658,64 @@ roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, 
     if (!i.what.refused) i.in_any_case = in_any_case;
     return on_.call_roll(std::move(i));
 }
+bool looked_at_calls::wake() { return on_.wake(); }
 void looked_at_calls::rest() { on_.rest(); }
 
-persistent_call communicator::prepare(const selection& how, const call& c) { return {*state_, how, c}; }
+request communicator::start(const selection& how, const call& c) { return {*state_, state_->start(how, c)}; }
 
-persistent_call::persistent_call(communicator::state& where, const selection& how, const call& c)
-    : where_(&where), how_(how), call_(c) {
+request::request(request&& other) noexcept
+    : where_(std::exchange(other.where_, nullptr)), call_(std::exchange(other.call_, nullptr)) {}
+request& request::operator=(request&& other) noexcept {
+    if (this != &other) {
+        end();
+        where_ = std::exchange(other.where_, nullptr);
+        call_ = std::exchange(other.call_, nullptr);
+    }
+    return *this;
+}
+request::~request() { end(); }
+void request::end() noexcept {
+    try {
+        wait();
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "rubato: a request that nobody waited for: %s\n", e.what());
+    }
+}
+bool request::test() {
+    if (call_ == nullptr) return true;
+    started_call* const asked = std::exchange(call_, nullptr);  // void if it throws
+    if (where_->test(*asked)) return true;
+    call_ = asked;
+    return false;
+}
+void request::wait() {
+    if (call_ != nullptr) where_->wait(*std::exchange(call_, nullptr));
+}
+
+persistent_call communicator::prepare(const selection& how, const call& c) { return {*this, how, c}; }
+
+persistent_call::persistent_call(communicator& where, const selection& how, const call& c)
+    : where_(where.state_.get()), how_(how), call_(c) {
     for (chunks* each : {&call_.send_chunks, &call_.recv_chunks}) {
         each->counts = own_.emplace_back(each->counts.begin(), each->counts.end());
         each->displacements = own_.emplace_back(each->displacements.begin(), each->displacements.end());
     }
 }
+persistent_call& persistent_call::operator=(persistent_call&& other) noexcept {
+    under_way_ = std::move(other.under_way_);  // first: the old one uses the rest
+    where_ = other.where_;
+    how_ = std::move(other.how_);
+    call_ = other.call_;
+    own_ = std::move(other.own_);
+    return *this;
+}
 void persistent_call::expect() { where_->expect(*where_->outline_of(how_, call_).what); }
-void persistent_call::start() { where_->start(how_, call_); }
-bool persistent_call::test() { return where_->test(); }
-void persistent_call::wait() { where_->wait(); }
+void persistent_call::start() {
+    if (!under_way_.ended())
+        throw error("a persistent call is still under way", "it runs once at a time", "wait for it first");
+    under_way_ = {*where_, where_->start(how_, call_)};
+}
+bool persistent_call::test() { return under_way_.test(); }
+void persistent_call::wait() { under_way_.wait(); }
 
 }  // namespace rubato::mpi

@@ -26,10 +26,21 @@ int combiner_of(MPI_Datatype type, int& integers, int& addresses, int& types) {
     return combiner;
 }
 
-bool is_predefined(int combiner) {
+bool names_predefined(int combiner) {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
+
+}  // namespace
+
+bool is_predefined(MPI_Datatype type) {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
+    return names_predefined(combiner_of(type, integers, addresses, types));
+}
+
+namespace {
 
 /// Elements of a derived type may be permuted in memory even where size and extent agree, so only types that are known
 /// to keep their order count as dense.
@@ -38,14 +49,14 @@ bool keeps_order(MPI_Datatype type) {
     int addresses = 0;
     int types = 0;
     const int combiner = combiner_of(type, integers, addresses, types);
-    if (is_predefined(combiner)) return true;
+    if (names_predefined(combiner)) return true;
     if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
     int count = 0;
     MPI_Aint address = 0;
     MPI_Datatype inner = MPI_DATATYPE_NULL;
     check(MPI_Type_get_contents(type, integers, addresses, types, &count, &address, &inner), "MPI_Type_get_contents");
     const bool result = keeps_order(inner);
-    if (!is_predefined(combiner_of(inner, integers, addresses, types))) check(MPI_Type_free(&inner), "MPI_Type_free");
+    if (!is_predefined(inner)) check(MPI_Type_free(&inner), "MPI_Type_free");
     return result;
 }
 
@@ -124,10 +135,7 @@ type_info inspect(MPI_Datatype type) {
     t.true_lower = true_lower;
     t.true_extent = true_extent;
     t.dense = true_lower == 0 && size == extent && true_extent == extent && keeps_order(type);
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    if (is_predefined(combiner_of(type, integers, addresses, types))) last = t;
+    if (is_predefined(type)) last = t;
     return t;
 }
 

@@ -23,6 +23,8 @@ struct type_info {
 type_info inspect(MPI_Datatype type);
 /// Only the size of an element, which is faster to find.
 std::int64_t element_bytes(MPI_Datatype type);
+/// Nobody can free it.
+bool is_predefined(MPI_Datatype type);
 /// Throws MPI's error for a datatype that was not committed; errors on `comm` must be returned.
 void check_committed(MPI_Datatype type, MPI_Comm comm);
 

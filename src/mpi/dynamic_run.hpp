@@ -3,35 +3,27 @@
 #pragma once
 
 #include "algorithms/dynamic.hpp"
-#include "engine/engine.hpp"
+#include "engine/player.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <array>
 #include <deque>
-#include <thread>
 
 namespace rubato::mpi {
 
-class dynamic_run {
+class dynamic_run final : public improvisation {
 public:
     /// Begins; the rank has arrived. The transport must be bound to the operation; messages with `note_tag` and
     /// number `data_message` belong to this run only. Input and output may be the same memory.
     dynamic_run(const algorithm& use, const problem& p, rank me, const layout& sizes, const memory& where,
                 transport& data, MPI_Comm comm, int note_tag);
-    ~dynamic_run();
+    ~dynamic_run() override;
     dynamic_run(const dynamic_run&) = delete;
     dynamic_run& operator=(const dynamic_run&) = delete;
 
     /// Makes progress without waiting; true when all is done, with the result in the root's output.
-    bool progress();
-    bool advance(bool wait) {
-        while (!progress()) {
-            if (!wait) return false;
-            std::this_thread::yield();  // the rank that it waits for may need this core
-        }
-        return true;
-    }
+    bool progress() override;
 
     /// No steps, but the scratch that a run needs.
     static const plan& places();

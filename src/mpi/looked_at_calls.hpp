@@ -6,20 +6,26 @@
 #include "engine/roll_call.hpp"
 #include "mpi/call_facts.hpp"
 
+#include <functional>
+
 namespace rubato::mpi {
 
 class RUBATO_API looked_at_calls {
 public:
     explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
 
-    /// The private communicator. Calls may begin to exchange arrivals on it, in the thread that makes them; so whoever
-    /// makes other collectives on it does so in that thread, in the same order on all ranks.
+    /// The private communicator. Calls exchange arrivals on it: one that is waited for before it has ended, one that is
+    /// started at any time until then. So other collectives are made on it only while nothing is under way, in the same
+    /// order on all ranks.
     MPI_Comm comm() const;
 
     /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).
     intent intent_of(const selection& how, const call_facts& c) const;
     void run(const intent& what, const call_facts& c);
-    /// Counts a call that this rank does not make here, though others may.
+    /// Starts it; `ended` is called with MPI_SUCCESS or an error code, in any thread, when it has ended, and must not
+    /// use this communicator. The facts, and what they refer to, must stay until then.
+    void start(const intent& what, const call_facts& c, std::function<void(int)> ended);
+    /// Counts a call that this rank does not make here, though others may. Does not wait.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
     /// engine/rolled.hpp) or pass is to be called. All must name the same keeper, whose order counts; if it is late,
@@ -28,6 +34,8 @@ public:
     /// the call.
     roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience,
                                  const roll_call::order& in_any_case, bool refused = false);
+    /// The background thread looks at this communicator from now on; false if there is none.
+    bool wake();
     /// No call begins early from now on, nor has a keeper that may be late: the background thread does not look at this
     /// communicator until one does.
     void rest();

@@ -53,7 +53,7 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
       ranks_(ranks),
       tags_(tags),
       most_early_(most_early),
-      transport_(comm, tags, ranks),
+      messages_(ranks),
       announcements_(comm, tags.beside(0), ranks),
       roll_post_(comm, tags.beside(2), ranks) {}
 
@@ -66,29 +66,31 @@ void mpi_stage::keep(std::deque<posted> pending) {
     kept.push_back(std::move(pending));
 }
 
-bool mpi_stage::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
+mpi_berth::mpi_berth(mpi_stage& on) : on_(on), transport_(on.comm_, on.tags_, on.messages_) {}
+
+bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
     const bool reduces = traits(what.what.what).reduces;
     if (reduces && (what.type < 0 || what.op < 0)) return false;
-    const bool named = named_.number == number;
+    const bool named = on_.named_.number == number;
     if (!named && what.bytes == intent::unknown) return false;
     const type_info unit =
         reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)].type) : type_info{};
-    const layout sizes = named ? named_.sizes : layout::uniform(what.bytes / unit.size);
+    const layout sizes = named ? on_.named_.sizes : layout::uniform(what.bytes / unit.size);
     const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
-    if (needed > most_early_) return false;
+    if (needed > on_.most_early_) return false;
     buffers_.bind_early(sizes, unit, p);
     transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)].op : MPI_OP_NULL, number);
     return true;
 }
 
-void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
+void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
     const call_facts& c = *static_cast<const call_facts*>(given);
     const schedule& s = entry.steps.steps();
     if (c.in_place && !entry.safe_in_place)
         entry.safe_in_place = !c.traits().measured_by_input() && safe_in_place(s, c.in_place_shift() * s.parts);
     const bool safe = entry.safe_in_place.value_or(true);
-    if (begun && !buffers_.bind_after(c, entry.steps, safe, comm_)) {
-        if (named_.number == number)
+    if (begun && !buffers_.bind_after(c, entry.steps, safe, on_.comm_)) {
+        if (on_.named_.number == number)
             throw error("a call with other sizes than were named", "its messages are already under way",
                         "pass the sizes that were named");
         // Other ranks wait for what this one has begun. So it runs to the end without the program's data, as after a
@@ -96,27 +98,39 @@ void mpi_stage::prepare(const void* given, plan_cache::entry& entry, std::uint64
         buffers_.bind_nowhere(c);
         transport_.note_other_lengths();
     } else if (!begun) {
-        buffers_.bind(c, entry.steps, safe, comm_);
+        buffers_.bind(c, entry.steps, safe, on_.comm_);
         transport_.bind(buffers_.unit(), c.op, number);
     }
     call_ = &c;
 }
 
-std::unique_ptr<dynamic_run> mpi_stage::improvise(const intent& what, const call_facts& c, std::uint64_t number) {
+std::unique_ptr<improvisation> mpi_berth::improvise(const intent& what, const void* given, std::uint64_t number) {
+    const call_facts& c = *static_cast<const call_facts*>(given);
     rubato::check(*what.use, what.what);
-    buffers_.bind(c, dynamic_run::places(), true, comm_);
+    buffers_.bind(c, dynamic_run::places(), true, on_.comm_);
     transport_.bind(buffers_.unit(), c.op, number);
-    return std::make_unique<dynamic_run>(*what.use, what.what, rank(me_), buffers_.sizes(), buffers_.where(),
-                                         transport_, comm_,
-                                         tags_.tag(tags_.first_tag(number), dynamic_run::note_message));
+    return std::make_unique<dynamic_run>(*what.use, what.what, rank(on_.me_), buffers_.sizes(), buffers_.where(),
+                                         transport_, on_.comm_,
+                                         on_.tags_.tag(on_.tags_.first_tag(number), dynamic_run::note_message));
 }
 
-void mpi_stage::finish() {
-    buffers_.finish(comm_);
+transport& mpi_berth::messages() {
+    if (on_.clock_ == nullptr) return transport_;
+    if (!recording_) recording_.emplace(transport_, *on_.clock_, on_.recorded_);
+    return *recording_;
+}
+
+std::int64_t mpi_berth::bytes_on(rank other) const {
+    return call_ != nullptr ? call_->bytes_on(other.value) : intent::unknown;
+}
+
+std::exception_ptr mpi_berth::finish() {
+    buffers_.finish(on_.comm_);
     call_ = nullptr;
+    return transport_.wrong_lengths();
 }
 
-void mpi_stage::abandon() noexcept {
+void mpi_berth::abandon() noexcept {
     transport_.abandon();
     buffers_.leak();
 }
@@ -146,19 +160,15 @@ bool mpi_stage::hear(std::vector<std::int64_t>& told) {
     return announcements_.receive(from, told);
 }
 
-std::int64_t mpi_stage::bytes_on(rank other) const {
-    return call_ != nullptr ? call_->bytes_on(other.value) : intent::unknown;
-}
-
 void mpi_stage::drain() {
-    transport_.cancel_receives();
-    std::vector<std::int64_t> sent = transport_.sent_to();
+    messages_.cancel_receives();
+    std::vector<std::int64_t> sent = messages_.sent_to();
     for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += announcements_.sent_to()[r] + roll_post_.sent_to()[r];
     std::int64_t expected = 0;
     check(PMPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_),
           "MPI_Reduce_scatter_block");
     std::vector<std::byte> dropped;
-    std::int64_t got = transport_.received() + announcements_.received() + roll_post_.received();
+    std::int64_t got = messages_.received() + announcements_.received() + roll_post_.received();
     for (; got < expected; ++got) {
         MPI_Status status{};
         MPI_Count n = 0;
@@ -170,7 +180,7 @@ void mpi_stage::drain() {
               "MPI_Recv");
         check(MPI_Type_free(&all), "MPI_Type_free");
     }
-    transport_.wait_for_sends();
+    messages_.wait_for_sends();
     announcements_.wait_for_sends();
     roll_post_.wait_for_sends();
 }

@@ -15,6 +15,30 @@ namespace rubato::mpi {
 /// How a call is made; equal on all ranks, except for the size of chunks that differ.
 intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts);
 
+class mpi_stage;
+
+class mpi_berth final : public berth {
+public:
+    explicit mpi_berth(mpi_stage& on);
+
+    bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override;
+    void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override;
+    std::unique_ptr<improvisation> improvise(const intent& what, const void* given, std::uint64_t number) override;
+    const layout& sizes() const override { return buffers_.sizes(); }
+    const memory& where() const override { return buffers_.where(); }
+    transport& messages() override;
+    std::int64_t bytes_on(rank other) const override;
+    std::exception_ptr finish() override;
+    void abandon() noexcept override;
+
+private:
+    mpi_stage& on_;
+    mpi_transport transport_;
+    std::optional<recording> recording_{};
+    buffers buffers_{};
+    const call_facts* call_ = nullptr;  // of the rank that has arrived
+};
+
 class mpi_stage final : public stage {
 public:
     /// `most_early`: bytes of scratch for an operation whose rank has not arrived.
@@ -26,37 +50,27 @@ public:
 
     /// The sizes of an operation that is expected, for prepare_early.
     void name(layout sizes, std::uint64_t number) { named_ = {std::move(sizes), number}; }
-    /// A run of an algorithm that chooses while it runs.
-    std::unique_ptr<dynamic_run> improvise(const intent& what, const call_facts& c, std::uint64_t number);
     /// Records the steps of later operations.
     void record(const common_clock& clock) {
-        if (!recording_) recording_.emplace(transport_, clock);
-        recording_->clear();
+        clock_ = &clock;
+        recorded_.clear();
     }
-    std::vector<recorded_step> recorded() const {
-        return recording_ ? recording_->steps() : std::vector<recorded_step>();
-    }
+    const std::vector<recorded_step>& recorded() const { return recorded_; }
     /// For roll calls.
     roll_call::post& roll_post() { return roll_post_; }
-    /// See mpi_transport.
-    void check_lengths() { transport_.check_lengths(); }
     /// Collective: receives announcements and messages that were sent here and that nobody will use.
     void drain();
 
-    bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override;
-    void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override;
-    const layout& sizes() const override { return buffers_.sizes(); }
-    const memory& where() const override { return buffers_.where(); }
-    transport& messages() override { return recording_ ? static_cast<transport&>(*recording_) : transport_; }
-    void finish() override;
-    void abandon() noexcept override;
+    std::unique_ptr<berth> open_berth() override { return std::make_unique<mpi_berth>(*this); }
+    void look(bool wait) override { messages_.look(wait); }
+    std::uint64_t most_at_once() const override { return tags_.operations(); }
     void exchange(std::int64_t mine) override;
     bool exchanged(std::vector<std::int64_t>& all, bool wait) override;
     void tell(rank to, std::vector<std::int64_t> told) override { announcements_.send(to, std::move(told)); }
     bool hear(std::vector<std::int64_t>& told) override;
-    std::int64_t bytes_on(rank other) const override;
 
 private:
+    friend class mpi_berth;
     struct posted {
         MPI_Request request = MPI_REQUEST_NULL;
         std::vector<std::int64_t> data{};
@@ -70,14 +84,13 @@ private:
     int ranks_;
     tag_layout tags_;
     std::size_t most_early_;
-    mpi_transport transport_;
-    std::optional<recording> recording_{};
-    buffers buffers_{};
+    message_pool messages_;
+    const common_clock* clock_ = nullptr;  // null: no steps are recorded
+    std::vector<recorded_step> recorded_{};
     struct {
         layout sizes{};
         std::optional<std::uint64_t> number{};
     } named_{};
-    const call_facts* call_ = nullptr;  // of the rank that has arrived
     std::deque<posted> exchanges_{};
     mailbox announcements_;
     mailbox roll_post_;

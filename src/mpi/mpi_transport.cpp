@@ -20,41 +20,12 @@ tag_layout::tag_layout(int upper_bound) {
     operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // the remaining tags belong to no operation
 }
 
-void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
-    unit_ = unit;
-    op_ = op;
-    first_tag_ = tags_.first_tag(operation);
-}
-
-template <class Post>
-void mpi_transport::post(std::uint32_t step, bool receives, std::int64_t units, Post p) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (units <= INT_MAX) {
-        p(static_cast<int>(units), unit_.type, &request);
-    } else {
-        MPI_Datatype all = large_type(units, unit_);
-        p(1, all, &request);
-        check(MPI_Type_free(&all), "MPI_Type_free");
-    }
+void message_pool::add(MPI_Request request, mpi_transport& of, std::uint32_t step, bool receives) {
     requests_.push_back(request);
-    messages_.push_back({step, receives});
+    messages_.push_back({&of, step, receives});
 }
 
-void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
-                         std::uint32_t message) {
-    post(step, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
-        check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
-    });
-    ++sent_to_[static_cast<std::size_t>(to.value)];
-}
-
-void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
-    post(step, true, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
-        check(MPI_Irecv(data, count, type, from.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Irecv");
-    });
-}
-
-void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
+void message_pool::look(bool wait) {
     const int n = static_cast<int>(requests_.size());
     indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
@@ -64,18 +35,23 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
         return wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
                     : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
     }();
+    const auto completed = [&](int i) { return static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]); };
     if (code == MPI_ERR_IN_STATUS)
         for (int i = 0; i < done; ++i)
-            note_failed(requests_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])],
-                        statuses_[static_cast<std::size_t>(i)].MPI_ERROR);
+            messages_[completed(i)].of->note_failed(requests_[completed(i)],
+                                                    statuses_[static_cast<std::size_t>(i)].MPI_ERROR);
     else
         check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
     for (int i = 0; i < done; ++i) {
-        const under_way& m = messages_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
-        completed.push_back(m.step);
+        const under_way& m = messages_[completed(i)];
+        m.of->note_completed(m.step);
         received_ += m.receives;
     }
+    compact();
+}
+
+void message_pool::compact() {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (requests_[i] == MPI_REQUEST_NULL) continue;
@@ -86,24 +62,10 @@ void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     messages_.resize(kept);
 }
 
-/// A message that is too long is still received, as far as there is room. The operation goes on, so that the other
-/// ranks, which do not know of it, get the messages they wait for. Any other error is thrown.
-void mpi_transport::note_failed(MPI_Request& request, int code) {
-    int what = MPI_SUCCESS;
-    check(MPI_Error_class(code, &what), "MPI_Error_class");
-    if (what != MPI_ERR_TRUNCATE) check(code, "a message");
-    too_long_ = code;
-    if (request != MPI_REQUEST_NULL) check(MPI_Request_free(&request), "MPI_Request_free");  // Open MPI keeps it
-}
-
-void mpi_transport::check_lengths() {
-    if (const int code = std::exchange(too_long_, MPI_SUCCESS); code != MPI_SUCCESS) throw truncated(code);
-}
-
-void mpi_transport::abandon() noexcept {
+void message_pool::abandon(const mpi_transport& of) noexcept {
     const message_errors_returned here;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        if (requests_[i] == MPI_REQUEST_NULL || messages_[i].of != &of) continue;
         if (messages_[i].receives) {
             MPI_Cancel(&requests_[i]);
             MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
@@ -111,11 +73,10 @@ void mpi_transport::abandon() noexcept {
             MPI_Request_free(&requests_[i]);
         }
     }
-    requests_.clear();
-    messages_.clear();
+    compact();
 }
 
-void mpi_transport::cancel_receives() {
+void message_pool::cancel_receives() {
     const message_errors_returned here;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         if (!messages_[i].receives) continue;
@@ -128,10 +89,70 @@ void mpi_transport::cancel_receives() {
     }
 }
 
-void mpi_transport::wait_for_sends() {
+void message_pool::wait_for_sends() {
     check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     requests_.clear();
     messages_.clear();
+}
+
+void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
+    unit_ = unit;
+    op_ = op;
+    first_tag_ = tags_.first_tag(operation);
+    completed_.clear();
+}
+
+template <class Post>
+void mpi_transport::post(std::uint32_t step, bool receives, std::int64_t units, Post p) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (units <= INT_MAX) {
+        p(static_cast<int>(units), unit_.type, &request);
+    } else {
+        MPI_Datatype all = large_type(units, unit_);
+        p(1, all, &request);
+        check(MPI_Type_free(&all), "MPI_Type_free");
+    }
+    all_.add(request, *this, step, receives);
+}
+
+void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
+                         std::uint32_t message) {
+    post(step, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+        check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
+    });
+    all_.count_send(to);
+}
+
+void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
+    post(step, true, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+        check(MPI_Irecv(data, count, type, from.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Irecv");
+    });
+}
+
+void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
+    if (completed_.empty()) all_.look(wait);
+    take(completed);
+}
+
+void mpi_transport::take(std::vector<std::uint32_t>& completed) {
+    completed.insert(completed.end(), completed_.begin(), completed_.end());
+    completed_.clear();
+}
+
+/// A message that is too long is still received, as far as there is room. The operation goes on, so that the other
+/// ranks, which do not know of it, get the messages they wait for. Any other error is thrown.
+void mpi_transport::note_failed(MPI_Request& request, int code) {
+    int what = MPI_SUCCESS;
+    check(MPI_Error_class(code, &what), "MPI_Error_class");
+    if (what == MPI_SUCCESS) return;
+    if (what != MPI_ERR_TRUNCATE) check(code, "a message");
+    too_long_ = code;
+    if (request != MPI_REQUEST_NULL) check(MPI_Request_free(&request), "MPI_Request_free");  // Open MPI keeps it
+}
+
+std::exception_ptr mpi_transport::wrong_lengths() {
+    const int code = std::exchange(too_long_, MPI_SUCCESS);
+    return code != MPI_SUCCESS ? std::make_exception_ptr(truncated(code)) : nullptr;
 }
 
 void mpi_transport::combine(const std::byte* left, std::byte* into, std::int64_t units) {

@@ -4,6 +4,7 @@
 #include "engine/engine.hpp"
 #include "mpi/datatype.hpp"
 
+#include <exception>
 #include <vector>
 
 namespace rubato::mpi {
@@ -19,6 +20,8 @@ public:
         return static_cast<int>(operation % operations_) * static_cast<int>(messages_);
     }
     int tag(int first, std::uint32_t message) const { return first + static_cast<int>(message % messages_); }
+    /// Operations with different tags.
+    std::uint64_t operations() const { return operations_; }
     /// Tags of no operation.
     int beside(int which) const { return static_cast<int>(operations_) * static_cast<int>(messages_) + which; }
 
@@ -27,19 +30,19 @@ private:
     std::uint32_t messages_;
 };
 
-class mpi_transport final : public transport {
-public:
-    mpi_transport(MPI_Comm comm, tag_layout tags, int ranks)
-        : comm_(comm), tags_(tags), sent_to_(static_cast<std::size_t>(ranks)) {}
+class mpi_transport;
 
-    /// For the next operation: what a unit is, how units are combined, which tags to use.
-    void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
-    /// Another rank has announced other lengths than this one's.
-    void note_other_lengths() { too_long_ = MPI_ERR_TRUNCATE; }
-    /// After an operation: throws `truncated` if a message was longer than this rank expected.
-    void check_lengths();
+/// The messages under way of all operations on a communicator, so that one look finds what has completed.
+class message_pool {
+public:
+    explicit message_pool(int ranks) : sent_to_(static_cast<std::size_t>(ranks)) {}
+
+    void add(MPI_Request request, mpi_transport& of, std::uint32_t step, bool receives);
+    void count_send(rank to) { ++sent_to_[static_cast<std::size_t>(to.value)]; }
+    /// Tells the transports which of their messages have completed; with `wait`, waits until one has.
+    void look(bool wait);
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
-    void abandon() noexcept;
+    void abandon(const mpi_transport& of) noexcept;
     /// For calls that will never be made: the first cancels their receives, the second waits until all sends have left.
     void cancel_receives();
     void wait_for_sends();
@@ -47,33 +50,59 @@ public:
     const std::vector<std::int64_t>& sent_to() const { return sent_to_; }
     std::int64_t received() const { return received_; }
 
-    void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
-    void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
-    void poll(std::vector<std::uint32_t>& completed, bool wait) override;
-    void combine(const std::byte* left, std::byte* into, std::int64_t units) override;
-    void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
-
 private:
-    void note_failed(MPI_Request& request, int code);
-    template <class Post>
-    void post(std::uint32_t step, bool receives, std::int64_t units, Post p);
-
-    MPI_Comm comm_;
-    tag_layout tags_;
-    type_info unit_{};
-    MPI_Op op_ = MPI_OP_NULL;
-    int first_tag_ = 0;
     struct under_way {
+        mpi_transport* of;
         std::uint32_t step;
         bool receives;
     };
+    /// Keeps those whose request is still there.
+    void compact();
+
     std::vector<MPI_Request> requests_{};
     std::vector<under_way> messages_{};  // of each request
     std::vector<int> indices_{};
     std::vector<MPI_Status> statuses_{};
     std::vector<std::int64_t> sent_to_;
     std::int64_t received_ = 0;
-    int too_long_ = MPI_SUCCESS;  // what MPI said of a message
+};
+
+/// The messages of one operation.
+class mpi_transport final : public transport {
+public:
+    mpi_transport(MPI_Comm comm, tag_layout tags, message_pool& all) : comm_(comm), tags_(tags), all_(all) {}
+
+    /// For the next operation: what a unit is, how units are combined, which tags to use.
+    void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+    /// Another rank has announced other lengths than this one's.
+    void note_other_lengths() { too_long_ = MPI_ERR_TRUNCATE; }
+    /// After an operation: `truncated` if a message was longer than this rank expected.
+    std::exception_ptr wrong_lengths();
+    /// See message_pool.
+    void abandon() noexcept { all_.abandon(*this); }
+    /// A message has completed, or failed.
+    void note_completed(std::uint32_t step) { completed_.push_back(step); }
+    void note_failed(MPI_Request& request, int code);
+
+    void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
+    void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
+    void poll(std::vector<std::uint32_t>& completed, bool wait) override;
+    void take(std::vector<std::uint32_t>& completed) override;
+    void combine(const std::byte* left, std::byte* into, std::int64_t units) override;
+    void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
+
+private:
+    template <class Post>
+    void post(std::uint32_t step, bool receives, std::int64_t units, Post p);
+
+    MPI_Comm comm_;
+    tag_layout tags_;
+    message_pool& all_;
+    type_info unit_{};
+    MPI_Op op_ = MPI_OP_NULL;
+    int first_tag_ = 0;
+    std::vector<std::uint32_t> completed_{};  // that nobody was told of yet
+    int too_long_ = MPI_SUCCESS;              // what MPI said of a message
 };
 
 }  // namespace rubato::mpi

@@ -65,6 +65,11 @@ background& background_thread() {
     return thread;
 }
 
+mutual_help& under_way_here() {
+    static auto& all = *new mutual_help;
+    return all;
+}
+
 void set_background(const background_settings& how) {
     said_settings& all = all_said();
     const std::lock_guard lock(all.mutex);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/background_thread.hpp"
+#include "engine/mutual_help.hpp"
 
 #include <mpi.h>
 
@@ -27,6 +28,9 @@ private:
 
 /// The background thread of this process, started when a communicator first needs it.
 RUBATO_API background& background_thread();
+
+/// The communicators of this process that have calls under way.
+RUBATO_API mutual_help& under_way_here();
 
 /// What is wrong with a variable of the background thread; empty if nothing is, or if nobody reads it.
 std::string wrong_environment();

@@ -4,6 +4,7 @@
 #include "direct/guided_call.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
+#include "preload/completion.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
 
@@ -34,12 +35,24 @@ mpi::settings settings_of(const autopilot::settings& how) {
     return s;
 }
 
-bool all_may_begin_early(MPI_Comm comm, bool wanted) {
+mpi::selection selection_of(const directive& how) {
+    mpi::selection s(*how.use);
+    s.segments = how.segments;
+    s.round_time = how.round_time;
+    s.arrivals = how.arrivals;
+    return s;
+}
+
+bool may_begin_early() {
     int level = MPI_THREAD_SINGLE;
     check(MPI_Query_thread(&level), "MPI_Query_thread");
-    int early = wanted && level == MPI_THREAD_MULTIPLE ? 1 : 0;
-    check(PMPI_Allreduce(MPI_IN_PLACE, &early, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-    return early != 0;
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+bool on_all_ranks(bool here, MPI_Comm comm) {
+    int all = here ? 1 : 0;
+    check(PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
+    return all != 0;
 }
 
 }  // namespace
@@ -64,6 +77,9 @@ public:
     state(MPI_Comm user, const settings& how, explainer explain)
         : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
+        // Started calls need the thread to be there. For the others it is started when a plan first needs it.
+        const bool here = how.background && (how.force.empty() ? may_begin_early() : looked_at_.wake());
+        has_thread_ = on_all_ranks(here, looked_at_.comm());
         if (how.force.empty()) {
             board_.emplace(looked_at_.comm(), ours_, network_);
             auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));
@@ -88,6 +104,37 @@ public:
         }
     }
 
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
+              const std::function<int()>& native) noexcept {
+        try {
+            // A user's own operator is not called in another thread.
+            const bool usual = !c->traits().reduces || c->op_number >= 0;
+            if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c))
+                return native();
+            const directive& how = guide_->arrive(known(*c), ours_.clock().now());
+            const std::optional<intent> plan = planned(*guide_, how, *c);
+            if (!plan) {
+                looked_at_.pass();
+                return native();
+            }
+            auto made = std::make_unique<started>(std::move(c));
+            MPI_Request handle = MPI_REQUEST_NULL;
+            check(PMPI_Grequest_start(started::query, started::release, started::cancel, made.get(), &handle),
+                  "MPI_Grequest_start");
+            started& s = *made.release();  // MPI calls release
+            *request = handle;
+            ++requests_under_way;
+            looked_at_.start(*plan, *s.call, [&s, handle](int code) {
+                s.code = code;
+                --requests_under_way;
+                PMPI_Grequest_complete(handle);
+            });
+            return MPI_SUCCESS;
+        } catch (const std::exception& e) {
+            give_up(user_, e);
+        }
+    }
+
     std::vector<experience> learned() const {
         return director_ != nullptr ? director_->learned() : std::vector<experience>();
     }
@@ -101,7 +148,7 @@ private:
         s.spend = how.spend;
         const std::vector<std::int32_t>& hosts = ours_.hosts();
         s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
-        s.early = all_may_begin_early(looked_at_.comm(), how.background);
+        s.early = has_thread_;
         s.process = how.process;
         s.remembered = how.remembered;
         s.seen = how.seen;
@@ -126,19 +173,45 @@ private:
         return c.commutative || !how_.force.empty();
     }
 
+    std::optional<intent> planned(guide& by, const directive& how, const mpi::call_facts& c) {
+        try {
+            intent known = looked_at_.intent_of(selection_of(how), c);
+            rubato::check(*known.use, known.what);
+            return known;
+        } catch (const error& e) {
+            if (!c.wrong) by.refused(e.what());
+            return std::nullopt;
+        }
+    }
+
+    /// A call under way, as MPI's generalised requests have it.
+    struct started {
+        explicit started(std::shared_ptr<const mpi::call_facts> c) : call(std::move(c)) {}
+
+        std::shared_ptr<const mpi::call_facts> call;
+        std::atomic<int> code = MPI_SUCCESS;
+
+        static int query(void* state, MPI_Status* status) noexcept {
+            PMPI_Status_set_elements(status, MPI_BYTE, 0);
+            PMPI_Status_set_cancelled(status, 0);
+            status->MPI_SOURCE = MPI_UNDEFINED;
+            status->MPI_TAG = MPI_UNDEFINED;
+            return static_cast<started*>(state)->code;
+        }
+        static int release(void* state) noexcept {
+            delete static_cast<started*>(state);
+            return MPI_SUCCESS;
+        }
+        static int cancel(void*, int) noexcept { return MPI_SUCCESS; }
+    };
+
     class mpi_call final : public guided_call {
     public:
         mpi_call(state& on, const mpi::call_facts& c, const std::function<int()>& native)
             : on_(on), facts_(c), native_(native) {}
 
         time_ns now() override { return on_.ours_.clock().now(); }
-        intent intent_of(const directive& how) override {
-            mpi::selection s(*how.use);
-            s.segments = how.segments;
-            s.round_time = how.round_time;
-            s.arrivals = how.arrivals;
-            return on_.looked_at_.intent_of(s, facts_);
-        }
+        intent intent_of(const directive& how) override { return on_.looked_at_.intent_of(selection_of(how), facts_); }
         bool is_wrong() const override { return facts_.wrong != nullptr; }
         roll_call::verdict call_roll(const directive::roll& by, const roll_call::order& in_any_case,
                                      bool refused) override {
@@ -173,6 +246,7 @@ private:
     std::optional<mpi_board> board_{};  // for mode auto
     std::unique_ptr<guide> guide_{};
     const director* director_ = nullptr;  // the guide, in mode auto
+    bool has_thread_ = false;             // on all ranks
     bool works_ahead_ = false;            // a plan that the background thread works for may be in use
 };
 
@@ -181,6 +255,10 @@ autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
 autopilot::~autopilot() = default;
 
 int autopilot::run(const mpi::call_facts& c, const std::function<int()>& native) { return state_->run(c, native); }
+int autopilot::start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
+                     const std::function<int()>& native) {
+    return state_->start(std::move(c), request, native);
+}
 std::vector<experience> autopilot::learned() const { return state_->learned(); }
 
 }  // namespace rubato::preload

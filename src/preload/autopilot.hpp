@@ -60,6 +60,9 @@ public:
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
+    /// Mode force: starts a non-blocking call, as run() makes one, if the background thread may go on with it on all
+    /// ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it has ended.
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native);
     /// What a later run may begin with; nothing in mode force. Equal on all ranks.
     std::vector<experience> learned() const;
 

@@ -6,17 +6,17 @@
 #define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
 
 /// `parameters` and `values` are in parentheses; the other arguments say what they mean.
-#define ENTRY(function, what, how, parameters, values, ...)                                         \
-    extern "C" RUBATO_API int function parameters {                                                 \
-        static const auto next = next_function(function, #function);                                \
-        return enter<collective::what, form::how>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, \
-                                                  [&] { return next values; });                     \
+#define ENTRY(function, what, how, parameters, values, request, ...)                                         \
+    extern "C" RUBATO_API int function parameters {                                                          \
+        static const auto next = next_function(function, #function);                                         \
+        return enter<collective::what, form::how>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, request, \
+                                                  [&] { return next values; });                              \
     }
 #define BLOCKING(function, what, ...) \
-    ENTRY(function, what, blocking, (PARAMETERS(__VA_ARGS__)), (ARGUMENTS(__VA_ARGS__)), MEMBERS(__VA_ARGS__))
+    ENTRY(function, what, blocking, (PARAMETERS(__VA_ARGS__)), (ARGUMENTS(__VA_ARGS__)), nullptr, MEMBERS(__VA_ARGS__))
 #define NONBLOCKING(function, what, ...)                                                 \
     ENTRY(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
-          (ARGUMENTS(__VA_ARGS__), request), MEMBERS(__VA_ARGS__))
+          (ARGUMENTS(__VA_ARGS__), request), request, MEMBERS(__VA_ARGS__))
 // This extra step expands INIT(...) to a name before it is made a string.
 #define PERSISTENT(...) MAKER(__VA_ARGS__)
 #define MAKER(function, what, ...)                                                                        \

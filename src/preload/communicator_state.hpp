@@ -27,6 +27,11 @@ struct wide_chunks {
     }
 };
 
+/// Of a v-form.
+struct side_chunks {
+    wide_chunks sends{}, recvs{};
+};
+
 struct communicator_state {
     static constexpr std::size_t most_seen = 16;
 
@@ -64,7 +69,7 @@ struct communicator_state {
     std::vector<seen_call> seen{};           ///< of these calls the last of each operation, if there are few
     std::uint64_t number = 0;                ///< orders communicators with a pilot; equal on all its ranks
     std::optional<profiles::group> group{};  ///< by which its pilot is remembered
-    wide_chunks sends{}, recvs{};            ///< of the current call
+    side_chunks memory{};                    ///< of the current call
 };
 
 }  // namespace rubato::preload

@@ -30,6 +30,12 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
+    /// For a new communicator; collective.
+    void prepare(MPI_Comm comm) noexcept {
+        communicator_state* const state = find(comm);
+        if (state != nullptr && !state->inter && state->size > 1 && pilots_.makes_pilots_early())
+            (void)make_pilot(comm, *state, {}, {});
+    }
     /// Makes its autopilot, for this call, to which this rank came at `came`; false if it gets none, for now or for
     /// good. Collective.
     bool make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c, time_ns came) noexcept;

@@ -3,16 +3,20 @@
 
 #include "preload/arguments.hpp"
 #include "preload/guard.hpp"
+#include "preload/native_requests.hpp"
 #include "preload/next.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
+
+#include <memory>
+#include <new>
 
 namespace rubato::preload {
 
 using observe::form;
 
 template <collective What, class Arguments>
-mpi::call call_of(const Arguments& a, communicator_state& where) {
+mpi::call call_of(const Arguments& a, const communicator_state& where, side_chunks& memory) {
     mpi::call c{.what = What,
                 .send = a.send,
                 .send_count = a.send_count,
@@ -24,15 +28,16 @@ mpi::call call_of(const Arguments& a, communicator_state& where) {
                 .root = a.root};
     const bool here = !traits(What).rooted || a.root == where.rank;  // else they mean nothing
     if (here && a.send_counts != nullptr && a.send != MPI_IN_PLACE)
-        c.send_chunks = where.sends.of(a.send_counts, a.send_places, where.size);
-    if (here && a.recv_counts != nullptr) c.recv_chunks = where.recvs.of(a.recv_counts, a.recv_places, where.size);
+        c.send_chunks = memory.sends.of(a.send_counts, a.send_places, where.size);
+    if (here && a.recv_counts != nullptr) c.recv_chunks = memory.recvs.of(a.recv_counts, a.recv_places, where.size);
     return c;
 }
 
 template <collective What, class Arguments>
-mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, communicator_state& where) noexcept {
+mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_state& where,
+                        side_chunks& memory) noexcept {
     try {
-        return {call_of<What>(a, where), where.rank, where.size};
+        return {call_of<What>(a, where, memory), where.rank, where.size};
     } catch (const std::exception& e) {
         give_up(comm, e);
     }
@@ -56,7 +61,7 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || where->inter || where->size < 2) return native();
     if (!now.pilots().forces() && is_left_alone<What>(a, *where)) return native();
-    const mpi::call_facts c = look_at<What>(a, comm, *where);
+    const mpi::call_facts c = look_at<What>(a, comm, *where, where->memory);
     if (!autopilot::concerns(now.pilots().how(), c)) return native();
     if (!where->pilot) {
         const time_ns came = now.pilots().now();
@@ -70,6 +75,35 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     return where->pilot->run(c, [&native] { return native(); });
 }
 
+/// A call that was started, with what its facts refer to.
+struct kept_facts {
+    side_chunks memory{};
+    mpi::call_facts facts{};
+};
+
+/// The same for a non-blocking call, which must not wait for other ranks: so only where there is an autopilot already.
+template <collective What, class Arguments, class Native>
+int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
+    communicator_state* const where = now.communicators().find(comm);
+    if (where == nullptr || !where->pilot || request == nullptr) return native();
+    std::shared_ptr<kept_facts> c;
+    try {
+        c = std::make_shared<kept_facts>();
+    } catch (const std::bad_alloc& e) {
+        give_up(comm, e);
+    }
+    c->facts = look_at<What>(a, comm, *where, c->memory);
+    return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
+}
+
+/// Mode auto: lets the background thread help with a call that the MPI library makes.
+template <collective What, class Arguments>
+void help(session& now, MPI_Comm comm, const Arguments& a, MPI_Request request) {
+    const communicator_state* const where = now.communicators().find(comm);
+    if (where != nullptr && !where->inter && where->size > 1 && !is_left_alone<What>(a, *where))
+        started_natively().started(request);
+}
+
 /// What is recorded of a call, without its times.
 template <collective What, form How, class Arguments>
 observe::seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
@@ -80,7 +114,7 @@ observe::seen seen_of(const void* site, const Arguments& a, const communicator_s
 /// Where only the native call is possible, nothing is done between the arrival and that call. The call is recorded
 /// afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
-int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& native) {
+int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
     if (inside || now == nullptr || now->is_own(site)) return native();
     const guard passing;
@@ -89,8 +123,10 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, const Native& nat
     if constexpr (How == form::blocking)
         code = now->pilots().replaces(What) ? directed<What>(*now, comm, a, native) : native();
     else
-        code = native();
+        code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
     if (code != MPI_SUCCESS) return code;
+    if constexpr (How == form::nonblocking)
+        if (now->pilots().helps_started()) help<What>(*now, comm, a, *request);
     const time_ns exit = own_time();
     const communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr || where->channel == nullptr) return code;

@@ -15,6 +15,7 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
             .clock = std::move(clock),
             .process = &effort_};
     effort_.begin = begin;
+    starts_ = how.background.when == background_use::wanted;
     for (const collective_traits& t : collectives()) {
         const bool left_alone = std::ranges::find(how.leave, t.what) != how.leave.end();
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];

@@ -25,6 +25,15 @@ public:
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
+    /// The same for non-blocking calls.
+    bool replaces_started(collective what) const { return forces() && replaces(what); }
+    /// Non-blocking calls cannot make an autopilot, so it is made with the communicator where these are to be made.
+    bool makes_pilots_early() const { return forces() && starts_; }
+
+    /// Whether the background thread lets the MPI library go on with non-blocking calls.
+    void help_started(bool yes) { helps_started_ = yes; }
+    bool helps_started() const { return helps_started_; }
+
     /// In calls: the program may change.
     static constexpr std::uint64_t longest_wait = 1000;
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
@@ -41,6 +50,8 @@ private:
 
     autopilot::settings how_{};
     std::array<bool, collective_count> replaces_{};
+    bool starts_ = false;  // the user wants the background thread
+    bool helps_started_ = false;
     effort effort_{};
     std::atomic<int> alive_{0};
     std::atomic<time_ns> took_{};

@@ -48,7 +48,7 @@ int create(MPI_Comm* made, const Native& native) {
     const int code = native();
     if (inside || now == nullptr || code != MPI_SUCCESS) return code;
     const guard passing;
-    (void)now->communicators().find(*made);
+    now->communicators().prepare(*made);
     return code;
 }
 

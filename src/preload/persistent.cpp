@@ -2,6 +2,7 @@
 
 #include "preload/guard.hpp"
 #include "preload/lasting.hpp"
+#include "preload/native_requests.hpp"
 #include "preload/next.hpp"
 #include "preload/session.hpp"
 
@@ -47,6 +48,7 @@ int start(std::span<MPI_Request> requests, const Native& native) {
 
 template <class Native>
 int release(const MPI_Request* request, const Native& native) {
+    const completed_requests noting(1, request);
     if (request != nullptr && all().size != 0) {
         const std::lock_guard lock(all().mutex);
         all().requests.erase(*request);

@@ -5,6 +5,7 @@
 #include "mpi/synchronise.hpp"
 #include "observe/observation.hpp"
 #include "preload/gather_bytes.hpp"
+#include "preload/native_requests.hpp"
 #include "preload/network.hpp"
 
 #include <fmt/format.h>
@@ -112,6 +113,7 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
     pilots_.know_hosts(hosts_);
+    help_started();
     // Both make a communicator and talk to all ranks. The rank that was last to come has not waited.
     std::int64_t took = (own_time() - together).count();
     check(PMPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_INT64_T, MPI_MIN, comm_->get()), "MPI_Allreduce");
@@ -177,6 +179,17 @@ void session::agree_on_settings() {
         settings_, [this] { return clock_.now(); }, begin_);
 }
 
+/// On one host ranks need their cores. Each rank decides alone: the calls stay native.
+void session::help_started() {
+    int level = MPI_THREAD_SINGLE;
+    check(PMPI_Query_thread(&level), "MPI_Query_thread");
+    const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
+    const bool has_thread = pilots_.how().background && level == MPI_THREAD_MULTIPLE;
+    if (settings_.mode != mode::automatic || !has_thread || !apart) return;
+    started_natively().help_on(comm_->get());
+    pilots_.help_started(true);
+}
+
 void session::start_recording() {
     notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
 }
@@ -233,6 +246,7 @@ void session::write_file() {
 }
 
 void session::end() noexcept {
+    started_natively().end();
     try {
         communicators_.end_pilots();
         add_common_time();
@@ -257,7 +271,9 @@ void end_all(const std::exception& e) noexcept {
 
 void begin_session(time_ns begin) noexcept {
     try {
-        running = new session(begin);  // never deleted: its communicators' attributes may outlive MPI_Finalize
+        auto* const made = new session(begin);  // never deleted: its communicators' attributes outlive MPI_Finalize
+        running = made;
+        made->communicators().prepare(MPI_COMM_WORLD);
     } catch (const mpi::mpi_error& e) {
         end_all(e);
     } catch (const error& e) {  // thrown on all ranks

@@ -43,6 +43,7 @@ public:
 
 private:
     void agree_on_settings();
+    void help_started();
     void start_recording();
     void remember();
     void add_common_time();

@@ -118,7 +118,8 @@ struct overlap {
     std::int32_t in_case = 0;
     std::string name{};
     std::int32_t repetition = 0;
-    std::string method{};    ///< "blocking", "thread" (blocking in another), "nonblocking", "nonblocking+compute"
+    std::string method{};    ///< "blocking", "thread" (blocking in another), "nonblocking", "nonblocking+compute",
+                             ///< "background", "background+compute" (with Rubato's thread)
     std::int32_t tests = 0;  ///< during the computation
     time_ns total{};         ///< from the start to the end of everything
     time_ns computation{};   ///< time of the computation alone, in the same repetition

@@ -87,8 +87,7 @@ public:
     }
     void run(const intent& what, const memory_call& c) {
         const std::lock_guard lock(mutex_);
-        player_.arrive(what, &c, testing_time());
-        player_.progress(true);
+        player_.progress(player_.arrive(what, &c, testing_time()), true);
     }
     std::uint64_t begun_early() {
         const std::lock_guard lock(mutex_);

@@ -347,8 +347,8 @@ public:
     int run(const intent& what) override {
         agree(agreed_.made, way{what.use, what.what.segments, what.what.round_time, what.what.arrivals},
               "how the call was made");
-        seat_.plays.arrive(what, &data_, now());
-        in_.world_.wait_until([this] { return seat_.plays.progress(false); });
+        const player::ticket t = seat_.plays.arrive(what, &data_, now());
+        in_.world_.wait_until([this, t] { return seat_.plays.progress(t, false); });
         const auto expected = expected_output(script_.what.what, seat_.me.value, script_.what.units);
         if (!expected.empty() && data_.output != expected)
             throw std::logic_error(fmt::format("{} gives a wrong result", what.use->id));

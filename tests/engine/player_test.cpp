@@ -1,5 +1,6 @@
 // Random programs on several communicators. Ranks run ahead or come late. Some name the next collective, others hear of
-// it; some announce their arrival. Communicators are freed in between. Whatever the timing, no rank may hang, all ranks
+// it; some announce their arrival; some go on while collectives are under way, and ask for them in any order.
+// Communicators are freed in between. Whatever the timing, no rank may hang, all ranks
 // must use the same plan, and results must be right.
 //
 // One thread moves all ranks, by small steps in random order, so that a seed repeats a failure.
@@ -33,6 +34,7 @@ struct group {
     std::vector<std::int32_t> members{};  // by rank in the group
     std::unique_ptr<testing::hall> between{};
     std::int32_t closed = 0;
+    std::uint64_t room = UINT64_MAX;  // for operations under way
 };
 
 /// How one rank plays in one of its groups.
@@ -44,6 +46,7 @@ struct seat {
 struct totals {
     std::uint64_t collectives = 0;
     std::uint64_t planned = 0;  // by arrivals that were agreed on
+    std::size_t most_under_way = 0;
 };
 
 class random_program {
@@ -56,6 +59,7 @@ public:
         for (std::int32_t r = 0; r < ranks_; ++r) {
             process& p = processes_[index(r)];
             p.speed = 1 + draw(8);
+            p.most = chance(50) ? 1 : 2 + index(draw(40));
             p.seats.resize(groups_.size());
             for (std::size_t g = 0; g < groups_.size(); ++g) {
                 const auto me = std::ranges::find(groups_[g].members, r);
@@ -63,6 +67,7 @@ public:
                 const rank mine(static_cast<std::int32_t>(me - groups_[g].members.begin()));
                 seat& s = p.seats[g];
                 s.stage = std::make_unique<testing::memory_stage>(*groups_[g].between, mine, random_());
+                s.stage->room = groups_[g].room;
                 player::settings how;
                 how.exchange_every = 3;
                 how.from_bytes = 64;
@@ -84,6 +89,7 @@ public:
         }
         sum.collectives += collectives_;
         sum.planned += planned_;
+        sum.most_under_way = std::max(sum.most_under_way, most_under_way_);
         return problem_;
     }
 
@@ -93,10 +99,18 @@ private:
         std::size_t at = 0;  // operation
         int computes = 0;    // steps until it arrives
         int speed = 1;
-        bool arrived = false;
+        bool closes = false;
         bool names = false;
         bool says_when = false;
         std::unique_ptr<memory_call> call{};
+        std::size_t most = 1;  // collectives under way
+        struct started {
+            std::size_t at;
+            std::uint64_t number;
+            player::ticket ticket;
+            std::unique_ptr<memory_call> call;
+        };
+        std::vector<started> under_way{};
     };
 
     std::int32_t draw(std::int32_t n) { return static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(n)); }
@@ -111,6 +125,7 @@ private:
             if (one.members.empty()) one.members.push_back(0);
             std::ranges::shuffle(one.members, random_);
             one.between = std::make_unique<testing::hall>(static_cast<std::int32_t>(one.members.size()));
+            if (chance(20)) one.room = 1 + static_cast<std::uint64_t>(draw(4));
             groups_.push_back(std::move(one));
         }
     }
@@ -156,7 +171,7 @@ private:
     /// To the next operation that this process takes part in.
     void go_on(process& p) {
         while (p.at < operations_.size() && !p.seats[operations_[p.at].on].plays) ++p.at;
-        p.arrived = false;
+        p.closes = false;
         p.call.reset();
         p.computes = chance(30) ? draw(200) : draw(10);
         if (p.at == operations_.size()) {
@@ -190,20 +205,21 @@ private:
 
     void move(std::int32_t r) {
         process& p = processes_[index(r)];
-        if (p.at == operations_.size() || !problem_.empty()) return;
+        const bool ended = p.at == operations_.size() && p.under_way.empty();
+        if (ended || !problem_.empty()) return;
         ++clock_;
         // The background thread looks at any of the communicators.
         seat& any = p.seats[index(draw(static_cast<std::int32_t>(p.seats.size())))];
         if (any.plays && chance(70) && any.plays->poll() == activity::moving) ++moves_;
-        const operation_to_do& o = operations_[p.at];
-        seat& s = p.seats[o.on];
         try {
-            if (o.frees)
-                close(p, o, s);
-            else if (!p.arrived)
-                compute(p, o, s, member(o, r));
-            else if (s.plays->progress(false))
-                leave(p, o, s, member(o, r));
+            const operation_to_do& o = operations_[p.at];
+            const bool waits = p.under_way.size() >= p.most || (o.frees && !p.under_way.empty());
+            if (!p.under_way.empty() && (waits || chance(30)))
+                test(p, r);
+            else if (o.frees)
+                close(p, o, p.seats[o.on]);
+            else
+                compute(p, o, p.seats[o.on], member(o, r));
         } catch (const std::exception& e) {
             problem_ = e.what();
         }
@@ -225,33 +241,45 @@ private:
         }
         ++moves_;
         if (p.computes-- > 0) return;
-        p.arrived = true;
-        s.plays->arrive(intent_of(o, me), p.call.get(), time_ns(clock_));
+        const std::uint64_t number = s.plays->number();
+        const player::ticket t = s.plays->arrive(intent_of(o, me), p.call.get(), time_ns(clock_));
+        p.under_way.push_back({p.at, number, t, std::move(p.call)});
+        most_under_way_ = std::max(most_under_way_, p.under_way.size());
+        ++p.at;
+        go_on(p);
     }
 
-    void leave(process& p, const operation_to_do& o, seat& s, std::int32_t me) {
+    /// Any of those under way.
+    void test(process& p, std::int32_t r) {
+        const auto it = p.under_way.begin() + draw(static_cast<std::int32_t>(p.under_way.size()));
+        const operation_to_do& o = operations_[it->at];
+        seat& s = p.seats[o.on];
+        if (!s.plays->progress(it->ticket, false)) return;
+        leave(*it, o, s, member(o, r));
+        p.under_way.erase(it);
+    }
+
+    void leave(const process::started& p, const operation_to_do& o, seat& s, std::int32_t me) {
         ++moves_;
         ++collectives_;
         const auto expected = testing::expected_output(o.what, me, o.units);
         if (!expected.empty() && p.call->output != expected)
             problem_ = fmt::format("{} gives a wrong result", o.use->id);
         const std::vector<time_ns> by(s.plays->planned_by().begin(), s.plays->planned_by().end());
-        const auto [first, is_first] = plans_.emplace(std::pair(o.on, s.plays->number()), by);
+        const auto [first, is_first] = plans_.emplace(std::pair(o.on, p.number), by);
         if (first->second != by) problem_ = "ranks have planned by different arrivals";
         planned_ += !by.empty() && o.what.arrivals.empty();
-        ++p.at;
-        go_on(p);
     }
 
     /// Sometimes the rank has named a collective that never comes.
     void close(process& p, const operation_to_do& o, seat& s) {
         const std::int32_t me = member(o, static_cast<std::int32_t>(&p - processes_.data()));
-        if (!p.arrived && p.names && p.at > 0 && operations_[p.at - 1].on == o.on && !operations_[p.at - 1].frees) {
+        if (!p.closes && p.names && p.at > 0 && operations_[p.at - 1].on == o.on && !operations_[p.at - 1].frees) {
             p.names = false;
             s.plays->expect(intent_of(operations_[p.at - 1], me));
             return;
         }
-        p.arrived = true;
+        p.closes = true;
         if (!s.plays->close(false, time_ns(clock_))) return;
         ++moves_;
         group& g = groups_[o.on];
@@ -276,6 +304,7 @@ private:
     std::size_t moves_ = 0;
     std::uint64_t collectives_ = 0;
     std::uint64_t planned_ = 0;
+    std::size_t most_under_way_ = 0;
     std::string problem_{};
 
 public:
@@ -305,6 +334,7 @@ TEST(player, ten_thousand_random_programs_agree_and_end) {
     EXPECT_GT(sum.collectives, 100000U);
     EXPECT_GT(early, 20000U);
     EXPECT_GT(sum.planned, 20000U);
+    EXPECT_GT(sum.most_under_way, 10U);
 }
 
 }  // namespace

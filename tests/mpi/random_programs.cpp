@@ -1,7 +1,8 @@
 // Random programs on MPI. They call every algorithm that uses arrivals or begins early, and others in between, without
 // a pause, on communicators that come and go. Predictions are right, wrong, absurd, agreed on or absent. Ranks come
 // late, announce it or do not, name the next call or do not. Some calls leave the choice to Rubato, for some roll is
-// called. Results must equal the native collective's, all ranks must plan alike, and nothing may be left over.
+// called. Some block; others go on while they are under way, up to 500 of them, and are waited for in any order.
+// Results must equal the native collective's, all ranks must plan alike, and nothing may be left over.
 //
 //   mpirun -n P random_programs [--cases N] [--seed N] [--threads multiple|funneled]
 //
@@ -59,10 +60,14 @@ struct planned_call {
     bool edge;
     time_ns late;
     std::string name;
+    mpi::request under_way{};
+    std::optional<mpi::persistent_call> again{};
+    std::uint64_t made_by = 0;  // how it was made, mixed into a number
 };
 
 struct totals {
     std::uint64_t calls = 0, early = 0, agreed = 0;
+    std::size_t most_under_way = 0;
 };
 
 class random_program {
@@ -81,10 +86,15 @@ public:
             }
             // Native calls synchronise ranks, so all of them come first, and then ours without a pause.
             std::vector<planned_call> batch;
-            batch.reserve(12);
-            while (batch.size() < batch.capacity()) batch.push_back(plan());
+            const bool many = shared_.chance(3);
+            batch.reserve(many ? most_ever : 12);
+            most_ = many ? most_ever : static_cast<std::size_t>(own_.chance(50) ? 1 : 1 + own_.below(12));
+            while (batch.size() < batch.capacity()) batch.push_back(plan(many));
             for (planned_call& c : batch) make(c, sum);
+            while (!pending_.empty()) end_one(sum);
+            for (const planned_call& c : batch) check_agreement(c);
             done += static_cast<int>(batch.size());
+            sum.most_under_way = std::max(sum.most_under_way, most_seen_);
         }
         for (place& p : places_) leave(p, sum);
     }
@@ -117,7 +127,7 @@ private:
         MPI_Comm_free(&p.user);
     }
 
-    planned_call plan() {
+    planned_call plan(bool many) {
         place& p = shared_.one_of(places_);
         for (;;) {
             const algorithm& a = shared_.chance(75) ? *watched_[next_++ % watched_.size()] : *shared_.one_of(others_);
@@ -143,7 +153,7 @@ private:
                                        (!a.has(need::round_time) || how.round_time > time_ns{});
             if (may_call_roll && shared_.chance(30))
                 how.roll_call = mpi::roll_call_options{std::chrono::microseconds(shared_.below(300))};
-            const std::int64_t count = counts(t, p.ranks());
+            const std::int64_t count = counts(t, p.ranks()) / (many ? 20 : 1);
             const bool in_place = shared_.chance(40) && a.what != collective::alltoallv;
             if (p.edges == 0 && shared_.chance(10)) p.edges = 10;
             const bool edge = p.edges > 0 ? p.edges-- > 0 && own_.chance(95) : own_.chance(5);
@@ -158,7 +168,8 @@ private:
             experiment e(p.user, a.what, k, op, count, root, in_place);
             data want = e.native();
             experiment::made m = e.call();
-            return {&p, std::move(e), std::move(m), std::move(want), how, edge, mine, std::move(name)};
+            return {
+                &p, std::move(e), std::move(m), std::move(want), how, edge, many ? mine / 20 : mine, std::move(name)};
         }
     }
 
@@ -193,30 +204,55 @@ private:
         return 100000 / (t.chunked() ? ranks : 1);
     }
 
-    /// Computes until the call, in its own way, and makes it.
+    /// Computes until the call, in its own way, and makes or starts it.
     void make(planned_call& c, totals& sum) {
         mpi::communicator& ours = *c.on->ours;
-        mpi::persistent_call again = ours.prepare(c.how, c.mine.c);
         const bool persistent = own_.chance(40);
-        if (own_.chance(30)) persistent ? again.expect() : ours.expect(c.how, c.mine.c);
+        if (persistent) c.again.emplace(ours.prepare(c.how, c.mine.c));
+        if (own_.chance(30)) persistent ? c.again->expect() : ours.expect(c.how, c.mine.c);
         if (c.edge) ours.processing_start();
         compute(ours, c.late / 2);
         if (c.edge) ours.edge(own_.chance(90) ? 0.5 : 1e-12);
         compute(ours, c.late / 2);
         if (c.edge) ours.processing_end();
-        if (persistent) {
-            again.start();
-            if (own_.chance(50))
-                while (!again.test()) std::this_thread::yield();
-            again.wait();
-        } else {
+        if (!persistent && most_ < most_ever && own_.chance(40)) {
             ours.run(c.how, c.mine.c);
+            return check(c, sum);
         }
+        if (persistent)
+            c.again->start();
+        else
+            c.under_way = ours.start(c.how, c.mine.c);
+        pending_.push_back(&c);
+        most_seen_ = std::max(most_seen_, pending_.size());
+        while (pending_.size() >= most_ && most_ < most_ever) end_one(sum);
+        while (!pending_.empty() && own_.chance(most_ < most_ever ? 20 : 0)) end_one(sum);
+    }
+
+    /// Any of those under way; sometimes it is only asked for.
+    void end_one(totals& sum) {
+        const auto it = pending_.begin() + own_.below(std::ssize(pending_));
+        planned_call& c = **it;
+        if (own_.chance(60)) {
+            const bool ended = c.again ? c.again->test() : c.under_way.test();
+            if (!ended) return std::this_thread::yield();
+        } else {
+            c.again ? c.again->wait() : c.under_way.wait();
+        }
+        pending_.erase(it);
+        check(c, sum);
+    }
+
+    void check(planned_call& c, totals& sum) {
         ++sum.calls;
         const data got = c.with.result(c.mine);
         if (!c.with.promises_nothing_here() && !(got == c.want))
             fail(fmt::format("{}: {}", c.name, got.difference(c.want)));
-        check_agreement(c, sum);
+        const mpi::communicator& ours = *c.on->ours;
+        const std::vector<time_ns> by = ours.planned_by();
+        if (c.how.arrivals.empty() && !by.empty()) ++sum.agreed;
+        c.made_by = 1469598103934665603U + static_cast<std::uint64_t>(ours.last_used() - algorithms().data());
+        for (const time_ns t : by) c.made_by = (c.made_by ^ static_cast<std::uint64_t>(t.count())) * 1099511628211U;
     }
 
     void compute(mpi::communicator& ours, time_ns t) {
@@ -224,15 +260,9 @@ private:
         if (t > time_ns{}) std::this_thread::sleep_for(t);
     }
 
-    /// Only now and then, because the comparison synchronises ranks.
-    void check_agreement(const planned_call& c, totals& sum) {
-        const std::vector<time_ns> by = c.on->ours->planned_by();
-        if (c.how.arrivals.empty() && !by.empty()) ++sum.agreed;
-        std::uint64_t mix =
-            1469598103934665603U + static_cast<std::uint64_t>(c.on->ours->last_used() - algorithms().data());
-        for (const time_ns t : by) mix = (mix ^ static_cast<std::uint64_t>(t.count())) * 1099511628211U;
+    void check_agreement(const planned_call& c) {
         if (c.on != &places_.front() || !shared_.chance(25)) return;
-        std::uint64_t both[2] = {mix, ~mix};
+        std::uint64_t both[2] = {c.made_by, ~c.made_by};
         MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MIN, c.on->user);
         if (both[0] != ~both[1])
             fail(fmt::format("{}: ranks have planned by different arrivals, or chosen differently", c.name));
@@ -244,6 +274,9 @@ private:
     std::vector<kind> kinds_ = rubato::testing::kinds();
     std::vector<place> places_{};
     std::size_t next_ = 0;
+    static constexpr std::size_t most_ever = 500;  // calls under way
+    std::vector<planned_call*> pending_{};
+    std::size_t most_ = 1, most_seen_ = 0;
 };
 
 /// Bytes in use.
@@ -323,9 +356,9 @@ int main(int argc, char** argv) {
     const bool thread = level == MPI_THREAD_MULTIPLE && (background == nullptr || background != std::string("off"));
     if (me == 0)
         fmt::print(
-            "{} ranks: {} collectives equal the native ones, {} begun early{}, {} planned by exchanged arrivals; "
-            "{} bytes more after the second half\n",
-            ranks, all[0], all[1], thread ? "" : " without a thread", all[2], grown);
+            "{} ranks: {} collectives equal the native ones, up to {} under way, {} begun early{}, {} planned by "
+            "exchanged arrivals; {} bytes more after the second half\n",
+            ranks, all[0], sum.most_under_way, all[1], thread ? "" : " without a thread", all[2], grown);
     MPI_Finalize();
     return (all[1] > 0 || !thread) && all[2] > 0 ? 0 : 1;
 }

@@ -36,6 +36,11 @@ public:
         const std::lock_guard lock(mutex_);
         return messages_.try_emplace(number, sizeof(affine)).first->second;
     }
+    /// Operations that all ranks have ended.
+    void forget(std::uint64_t before) {
+        const std::lock_guard lock(mutex_);
+        messages_.erase(messages_.begin(), messages_.lower_bound(before));
+    }
     /// Of operations that are over.
     std::size_t undelivered(std::uint64_t before) {
         const std::lock_guard lock(mutex_);
@@ -92,11 +97,9 @@ private:
     std::vector<std::deque<std::vector<std::int64_t>>> told_;
 };
 
-class memory_stage final : public stage {
+class memory_berth final : public berth {
 public:
-    /// `idle` is called while the rank waits for an exchange.
-    memory_stage(hall& h, rank me, std::uint64_t seed, std::function<void()> idle = std::this_thread::yield)
-        : hall_(h), me_(me), random_(seed), idle_(std::move(idle)) {}
+    memory_berth(hall& h, rank me, std::mt19937_64& random) : hall_(h), me_(me), random_(random) {}
 
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
         if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
@@ -108,32 +111,18 @@ public:
         bind_call(given);
         if (!begun) bind(entry.steps, number);
     }
+    std::unique_ptr<improvisation> improvise(const intent& what, const void*, std::uint64_t) override {
+        throw error(std::string(what.use->id), "memory has no algorithms that choose while they run", "take another");
+    }
     const layout& sizes() const override { return sizes_; }
     const memory& where() const override { return memory_; }
     transport& messages() override { return *messages_; }
-    void finish() override {
+    std::exception_ptr finish() override {
         memory_ = {};
         call_ = nullptr;
+        return {};
     }
     void abandon() noexcept override {}
-    void exchange(std::int64_t mine) override { hall_.contribute(started_++, me_.value, mine); }
-    bool exchanged(std::vector<std::int64_t>& all, bool wait) override {
-        if (!wait && random_() % 4 == 0) return false;
-        while (!hall_.complete(asked_, all)) {
-            if (!wait) return false;
-            idle_();
-        }
-        ++asked_;
-        return true;
-    }
-    void tell(rank to, std::vector<std::int64_t> told) override { hall_.tell(me_.value, to.value, std::move(told)); }
-    bool hear(std::vector<std::int64_t>& told) override {
-        if (random_() % 3 == 0) return false;
-        const auto first = static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(hall_.ranks()));
-        for (std::int32_t i = 0; i < hall_.ranks(); ++i)
-            if (hall_.hear((first + i) % hall_.ranks(), me_.value, told)) return true;
-        return false;
-    }
     std::int64_t bytes_on(rank other) const override {
         if (call_ == nullptr || !traits(call_->what.what).rooted || call_->what.root != me_) return intent::unknown;
         const layout l = layout_of(call_->what, me_.value, call_->units);
@@ -164,13 +153,52 @@ private:
 
     hall& hall_;
     rank me_;
-    std::mt19937_64 random_;
-    std::function<void()> idle_;
+    std::mt19937_64& random_;
     const memory_call* call_ = nullptr;
     layout sizes_{};
     memory memory_{};
     std::vector<affine> scratch_{};
     std::optional<in_memory> messages_{};
+};
+
+class memory_stage final : public stage {
+public:
+    /// `idle` is called while the rank waits for an exchange.
+    memory_stage(hall& h, rank me, std::uint64_t seed, std::function<void()> idle = std::this_thread::yield)
+        : hall_(h), me_(me), random_(seed), idle_(std::move(idle)) {}
+
+    /// Operations under way at once, at most.
+    std::uint64_t room = UINT64_MAX;
+
+    std::unique_ptr<berth> open_berth() override { return std::make_unique<memory_berth>(hall_, me_, random_); }
+    void look(bool wait) override {
+        if (wait) idle_();
+    }
+    std::uint64_t most_at_once() const override { return room; }
+    void exchange(std::int64_t mine) override { hall_.contribute(started_++, me_.value, mine); }
+    bool exchanged(std::vector<std::int64_t>& all, bool wait) override {
+        if (!wait && random_() % 4 == 0) return false;
+        while (!hall_.complete(asked_, all)) {
+            if (!wait) return false;
+            idle_();
+        }
+        ++asked_;
+        return true;
+    }
+    void tell(rank to, std::vector<std::int64_t> told) override { hall_.tell(me_.value, to.value, std::move(told)); }
+    bool hear(std::vector<std::int64_t>& told) override {
+        if (random_() % 3 == 0) return false;
+        const auto first = static_cast<std::int32_t>(random_() % static_cast<std::uint64_t>(hall_.ranks()));
+        for (std::int32_t i = 0; i < hall_.ranks(); ++i)
+            if (hall_.hear((first + i) % hall_.ranks(), me_.value, told)) return true;
+        return false;
+    }
+
+private:
+    hall& hall_;
+    rank me_;
+    std::mt19937_64 random_;
+    std::function<void()> idle_;
     std::size_t started_ = 0;
     std::size_t asked_ = 0;
 };

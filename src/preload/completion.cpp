@@ -1,0 +1,100 @@
+#include "preload/completion.hpp"
+
+#include "mpi/process.hpp"
+#include "preload/guard.hpp"
+#include "preload/native_requests.hpp"
+#include "preload/next.hpp"
+#include "preload/session.hpp"
+
+#include <thread>
+
+namespace rubato::preload {
+namespace {
+
+bool is_concerned(const void* site) {
+    if (inside || requests_under_way.load(std::memory_order_relaxed) == 0) return false;
+    const session* const now = running.load(std::memory_order_acquire);
+    return now != nullptr && !now->is_own(site);
+}
+
+void go_on() {
+    const guard passing;
+    (void)mpi::under_way_here().help(nullptr, false);
+}
+
+/// `attempt` is the form that does not wait; true if there is nothing to wait for any more.
+template <class Native, class Attempt>
+int wait(const void* site, const Native& native, const Attempt& attempt) {
+    while (is_concerned(site)) {
+        int code = MPI_SUCCESS;
+        {
+            const guard passing;
+            if (attempt(code) || code != MPI_SUCCESS) return code;
+        }
+        go_on();
+        std::this_thread::yield();  // one that it waits for may need this core
+    }
+    return native();
+}
+
+template <class Native>
+int test(const void* site, const Native& native) {
+    if (is_concerned(site)) go_on();
+    return native();
+}
+
+}  // namespace
+}  // namespace rubato::preload
+
+using namespace rubato::preload;
+
+#define WAITING(function, parameters, values, count, requests, attempt)                            \
+    extern "C" RUBATO_API int function parameters {                                                \
+        static const auto next = next_function(function, #function);                               \
+        const completed_requests noting(count, requests);                                          \
+        return wait(                                                                               \
+            __builtin_return_address(0), [&] { return next values; }, [&](int& code) { attempt }); \
+    }
+#define TESTING(function, parameters, values, count, requests)                 \
+    extern "C" RUBATO_API int function parameters {                            \
+        static const auto next = next_function(function, #function);           \
+        const completed_requests noting(count, requests);                      \
+        return test(__builtin_return_address(0), [&] { return next values; }); \
+    }
+
+#define ENTRIES(prefix)                                                                                                \
+    WAITING(prefix##_Wait, (MPI_Request * request, MPI_Status * status), (request, status), 1, request, {              \
+        int flag = 0;                                                                                                  \
+        code = PMPI_Test(request, &flag, status);                                                                      \
+        return flag != 0;                                                                                              \
+    })                                                                                                                 \
+    WAITING(prefix##_Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),   \
+            count, requests, {                                                                                         \
+                int flag = 0;                                                                                          \
+                code = PMPI_Testall(count, requests, &flag, statuses);                                                 \
+                return flag != 0;                                                                                      \
+            })                                                                                                         \
+    WAITING(prefix##_Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),                      \
+            (count, requests, index, status), count, requests, {                                                       \
+                int flag = 0;                                                                                          \
+                code = PMPI_Testany(count, requests, index, &flag, status);                                            \
+                return flag != 0;                                                                                      \
+            })                                                                                                         \
+    WAITING(prefix##_Waitsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),     \
+            (count, requests, ended, indices, statuses), count, requests, {                                            \
+                code = PMPI_Testsome(count, requests, ended, indices, statuses);                                       \
+                return ended != nullptr && *ended != 0;                                                                \
+            })                                                                                                         \
+    TESTING(prefix##_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), 1,         \
+            request)                                                                                                   \
+    TESTING(prefix##_Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),                     \
+            (count, requests, flag, statuses), count, requests)                                                        \
+    TESTING(prefix##_Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),           \
+            (count, requests, index, flag, status), count, requests)                                                   \
+    TESTING(prefix##_Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),     \
+            (count, requests, ended, indices, statuses), count, requests)                                              \
+    TESTING(prefix##_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),                         \
+            (request, flag, status), 0, nullptr)
+
+ENTRIES(MPI)
+ENTRIES(PMPI)
