@@ -439,8 +439,8 @@ private:
             // Another call was named: this one is wrong in any case, and the first reason is the better one.
         }
     }
-    /// Gives calls to the player, in their order; one for which roll is called when its verdict is there. Waits until it
-    /// has `awaited`.
+    /// Gives calls to the player, in their order; one for which roll is called when its verdict is there. Waits until
+    /// it has `awaited`.
     void enter_all(const started_call* awaited) {
         while (entering_ > 0) {
             started_call& s = *std::prev(calls_.end(), static_cast<std::ptrdiff_t>(entering_));

@@ -156,6 +156,7 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
         return how;
     }
     std::vector<int> hosts;
+    hosts.reserve(members.size());
     for (const std::int32_t m : members) hosts.push_back(in_world[static_cast<std::size_t>(m)]);
     how.hosts = numbered_hosts(hosts);
     if (!runs_.active()) return how;

@@ -62,38 +62,38 @@ using namespace rubato::preload;
         return test(__builtin_return_address(0), [&] { return next values; }); \
     }
 
-#define ENTRIES(prefix)                                                                                                \
-    WAITING(prefix##_Wait, (MPI_Request * request, MPI_Status * status), (request, status), 1, request, {              \
-        int flag = 0;                                                                                                  \
-        code = PMPI_Test(request, &flag, status);                                                                      \
-        return flag != 0;                                                                                              \
-    })                                                                                                                 \
-    WAITING(prefix##_Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses),   \
-            count, requests, {                                                                                         \
-                int flag = 0;                                                                                          \
-                code = PMPI_Testall(count, requests, &flag, statuses);                                                 \
-                return flag != 0;                                                                                      \
-            })                                                                                                         \
-    WAITING(prefix##_Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),                      \
-            (count, requests, index, status), count, requests, {                                                       \
-                int flag = 0;                                                                                          \
-                code = PMPI_Testany(count, requests, index, &flag, status);                                            \
-                return flag != 0;                                                                                      \
-            })                                                                                                         \
-    WAITING(prefix##_Waitsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),     \
-            (count, requests, ended, indices, statuses), count, requests, {                                            \
-                code = PMPI_Testsome(count, requests, ended, indices, statuses);                                       \
-                return ended != nullptr && *ended != 0;                                                                \
-            })                                                                                                         \
-    TESTING(prefix##_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), 1,         \
-            request)                                                                                                   \
-    TESTING(prefix##_Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),                     \
-            (count, requests, flag, statuses), count, requests)                                                        \
-    TESTING(prefix##_Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),           \
-            (count, requests, index, flag, status), count, requests)                                                   \
-    TESTING(prefix##_Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),     \
-            (count, requests, ended, indices, statuses), count, requests)                                              \
-    TESTING(prefix##_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),                         \
+#define ENTRIES(prefix)                                                                                              \
+    WAITING(prefix##_Wait, (MPI_Request * request, MPI_Status * status), (request, status), 1, request, {            \
+        int flag = 0;                                                                                                \
+        code = PMPI_Test(request, &flag, status);                                                                    \
+        return flag != 0;                                                                                            \
+    })                                                                                                               \
+    WAITING(prefix##_Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses), \
+            count, requests, {                                                                                       \
+                int flag = 0;                                                                                        \
+                code = PMPI_Testall(count, requests, &flag, statuses);                                               \
+                return flag != 0;                                                                                    \
+            })                                                                                                       \
+    WAITING(prefix##_Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),                    \
+            (count, requests, index, status), count, requests, {                                                     \
+                int flag = 0;                                                                                        \
+                code = PMPI_Testany(count, requests, index, &flag, status);                                          \
+                return flag != 0;                                                                                    \
+            })                                                                                                       \
+    WAITING(prefix##_Waitsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),   \
+            (count, requests, ended, indices, statuses), count, requests, {                                          \
+                code = PMPI_Testsome(count, requests, ended, indices, statuses);                                     \
+                return ended != nullptr && *ended != 0;                                                              \
+            })                                                                                                       \
+    TESTING(prefix##_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), 1,       \
+            request)                                                                                                 \
+    TESTING(prefix##_Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),                   \
+            (count, requests, flag, statuses), count, requests)                                                      \
+    TESTING(prefix##_Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),         \
+            (count, requests, index, flag, status), count, requests)                                                 \
+    TESTING(prefix##_Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),   \
+            (count, requests, ended, indices, statuses), count, requests)                                            \
+    TESTING(prefix##_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),                       \
             (request, flag, status), 0, nullptr)
 
 ENTRIES(MPI)

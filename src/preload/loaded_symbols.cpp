@@ -7,6 +7,8 @@
 namespace rubato::preload {
 namespace {
 
+// Addresses of what is loaded are numbers.
+// NOLINTBEGIN(performance-no-int-to-ptr)
 /// The names that a file is linked by; empty if it has none.
 std::string_view names_in(const dl_phdr_info& file) {
     for (int i = 0; i < file.dlpi_phnum; ++i) {
@@ -24,6 +26,7 @@ std::string_view names_in(const dl_phdr_info& file) {
     }
     return {};
 }
+// NOLINTEND(performance-no-int-to-ptr)
 
 /// By the beginning of its name: libmpi.so, libmpi_mpifh.so, libmpich.so, librubato_mpi.so and their like.
 bool is_mpi_or_ours(std::string_view path) {

@@ -1,5 +1,5 @@
-/* started [CASE]: what a program may do between a non-blocking collective and the wait for it. Exits with 1 if a result is
- * wrong; waits forever if a call waited for another rank, or its end was not told. Two ranks. */
+/* started [CASE]: what a program may do between a non-blocking collective and the wait for it. Exits with 1 if a result
+ * is wrong; waits forever if a call waited for another rank, or its end was not told. Two ranks. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -100,7 +100,8 @@ static void too_long(void) {
     for (int call = 0; call < 2; ++call) {
         if (MPI_Ibcast(data, me == 0 ? elements : elements / 2, MPI_INT, 0, MPI_COMM_WORLD, &r) != MPI_SUCCESS)
             fail("refused at once");
-        if ((MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS) != (me == 0)) fail("no error on the rank that has too little");
+        if ((MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS) != (me == 0))
+            fail("no error on the rank that has too little");
         if (r != MPI_REQUEST_NULL) fail("a request that is left");
     }
 }

@@ -927,7 +927,8 @@ TEST(director, counts_the_time_in_which_the_network_is_measured) {
     p.compute = [](std::uint64_t, int) { return time_ns(100ms); };
     p.plans.front().tail = [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(10ms); };
     p.what = [](std::uint64_t call) {
-        return directed_call{call < 20 || call % 2 == 0 ? collective::reduce : collective::allreduce, rank(0), 512 << 10};
+        return directed_call{call < 20 || call % 2 == 0 ? collective::reduce : collective::allreduce, rank(0),
+                             512 << 10};
     };
     p.choosing = 0ms;
     const auto second_tried = [&] {
