@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
         check(MPI_ERR_NO_MEM, "malloc");
         return 1;
     }
-    int* all_steps = all_numbers + share * ranks;
+    int* all_steps = all_numbers + (size_t)share * (size_t)ranks;
     int numbers[share], steps[share];
 
     check(PAT_Init(), "PAT_Init");
