@@ -53,7 +53,7 @@ TEST(player, counts_many_operations) {
     while (ended < 2 * all) {
         for (one_rank& r : ranks) {
             while (r.plays.number() < all && r.under_way.size() < most) {
-                auto& s = r.under_way.emplace_back(nullptr, memory_call(what.what, r.me.value, 1));
+                auto& s = r.under_way.emplace_back(one_rank::started{nullptr, memory_call(what.what, r.me.value, 1)});
                 s.ticket = r.plays.arrive(what, &s.call, {});
             }
             while (!r.under_way.empty() && r.plays.progress(r.under_way.front().ticket, false)) {

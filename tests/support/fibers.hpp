@@ -115,6 +115,7 @@ private:
     };
 
     static void enter(unsigned high, unsigned low) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): makecontext passes integers
         auto& f = *reinterpret_cast<fiber*>((std::uintptr_t{high} << 32U) | low);
         arrived(nullptr, &f.owner.main_stack_, &f.owner.main_bytes_);
         try {
