@@ -17,7 +17,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <ranges>
 #include <thread>
 
 namespace rubato {
@@ -615,7 +614,7 @@ TEST(director, carries_over_a_plan_that_is_ahead_on_trial) {
 }
 
 /// A v-form: the root alone knows how many bytes a call has.
-program of_unequal_chunks(std::function<std::int64_t(std::uint64_t call)> bytes) {
+program of_unequal_chunks(const std::function<std::int64_t(std::uint64_t call)>& bytes) {
     program p = late_rank(3);
     p.plans.front().id = "gatherv/sorted_linear_sync";
     p.what = [=](std::uint64_t call) { return directed_call{collective::gatherv, rank(0), 0, bytes(call)}; };
@@ -934,7 +933,9 @@ TEST(director, counts_the_time_in_which_the_network_is_measured) {
     const auto second_tried = [&] {
         const outcome o = directed(p);
         EXPECT_EQ(o.decisions(verdict::tried), 2U);
-        return std::ranges::find(std::views::reverse(o.explained), verdict::tried, &decision::made)->call;
+        return std::find_if(o.explained.rbegin(), o.explained.rend(),
+                            [](const decision& d) { return d.made == verdict::tried; })
+            ->call;
     };
     EXPECT_LT(second_tried(), 8U);
     p.measuring = 200ms;  // 1 % of 20 s, in which the second is called some 80 times

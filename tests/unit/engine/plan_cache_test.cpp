@@ -45,8 +45,8 @@ TEST(plan_cache, arrivals_count_from_the_earliest_and_are_rounded) {
 TEST(plan_cache, without_a_round_time_only_the_order_counts) {
     plan_cache cache{rank(0)};
     const algorithm& sorted = find_algorithm("gather/sorted_binomial");
-    const auto plan_for = [&](std::vector<std::int64_t> arrivals) {
-        problem p = with_arrivals(std::move(arrivals), 0);
+    const auto plan_for = [&](const std::vector<std::int64_t>& arrivals) {
+        problem p = with_arrivals(arrivals, 0);
         p.what = collective::gather;
         return cache.get(sorted, p);
     };
