@@ -31,11 +31,11 @@ void native_requests::started(MPI_Request r) noexcept {
             watched_ = mpi::background_thread().watch([this] { return look(); });
         else
             mpi::background_thread().wake();
-    } catch (const error& e) {
+    } catch (const std::exception& e) {  // no thread, or no memory: they go on in calls alone
         refused_ = true;
+        all_.clear();
+        count_ = 0;
         std::fprintf(stderr, "rubato: %s; nothing advances in the background\n", e.what());
-    } catch (const std::bad_alloc&) {
-        // It goes on in calls alone.
     }
 }
 
