@@ -1,17 +1,14 @@
 #include "rubato/pat.h"
 
+#include "mpi/c_edge.hpp"
 #include "mpi/datatype.hpp"
-#include "mpi/process.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <list>
 #include <map>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -52,54 +49,6 @@ program_state& program() {
     return p;
 }
 
-class misuse : public error {
-public:
-    misuse(int code, std::string_view problem, std::string_view reason, std::string_view way_out)
-        : error(problem, reason, way_out), code_(code) {}
-    int code() const { return code_; }
-
-private:
-    int code_;
-};
-
-int report(const char* name, const std::exception& e, int code) noexcept {
-    std::fprintf(stderr, "rubato: %s: %s\n", name, e.what());
-    return code;
-}
-
-/// Ends the program, as a call of MPI would. An error code is not enough: a program that ignores it would go on without
-/// its data.
-void end_outside_of_mpi(const char* name) noexcept {
-    int initialized = 0;
-    if (MPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0 && !is_finalized()) return;
-    std::fprintf(stderr,
-                 "rubato: %s: called outside of MPI: MPI is not there before MPI_Init and after MPI_Finalize; call it "
-                 "between the two\n",
-                 name);
-    std::fflush(nullptr);
-    std::_Exit(2);
-}
-
-/// No exception leaves a PAT function.
-template <class F>
-int guarded(const char* name, F f) noexcept {
-    end_outside_of_mpi(name);
-    try {
-        f();
-        return MPI_SUCCESS;
-    } catch (const misuse& e) {
-        return report(name, e, e.code());
-    } catch (const mpi_error& e) {
-        return report(name, e, e.code());
-    } catch (const error& e) {
-        return report(name, e, MPI_ERR_ARG);
-    } catch (const std::bad_alloc& e) {
-        return report(name, e, MPI_ERR_NO_MEM);
-    } catch (const std::exception& e) {
-        return report(name, e, MPI_ERR_OTHER);
-    }
-}
-
 /// MPI calls this when a communicator is freed, on all its ranks.
 int user_frees(MPI_Comm comm, int, void*, void*) noexcept {
     program_state& p = program();
@@ -114,24 +63,6 @@ program_state& program_in_use() {
     if (p.keyval == MPI_KEYVAL_INVALID)
         check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, user_frees, &p.keyval, nullptr), "MPI_Comm_create_keyval");
     return p;
-}
-
-/// Throws unless it is an intra-communicator. For a freed one MPI calls the world's error handler, which may
-/// end the program, so that handler is replaced meanwhile.
-void check_communicator(MPI_Comm comm) {
-    const misuse none(MPI_ERR_COMM, "no communicator", "it is MPI_COMM_NULL or was freed", "pass one that lives");
-    // Open MPI accepts a freed communicator, and crashes; but its Fortran number does not lead back to it.
-    if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
-    int inter = 0;
-    int code = MPI_SUCCESS;
-    {
-        const errors_returned instead_of_ending;
-        code = MPI_Comm_test_inter(comm, &inter);
-    }
-    if (code != MPI_SUCCESS) throw none;
-    if (inter != 0)
-        throw misuse(MPI_ERR_COMM, "an inter-communicator", "PAT works within one group",
-                     "call MPI's own collectives on it");
 }
 
 communicator& prepared(program_state& p, MPI_Comm comm) {
