@@ -118,6 +118,7 @@ named_schedules schedules_from_json(std::string_view text) {
         j.at("radix").get_to(n.p.radix);
         j.at("commutative").get_to(n.p.commutative);
         j.at("idempotent").get_to(n.p.idempotent);
+        n.equal_parts = j.value("equal_parts", false);
         check(n.p);
         for (const ordered_json& steps : j.at("steps")) {
             schedule s;

@@ -16,6 +16,7 @@ struct named_schedules {
     std::string id{};
     problem p{};
     std::vector<schedule> all{};
+    bool equal_parts = false;  ///< see verify
 };
 /// Throws if something is missing or of another kind.
 named_schedules schedules_from_json(std::string_view text);

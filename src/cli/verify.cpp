@@ -285,7 +285,7 @@ verify_outcome verify_file(const std::string& file) {
     if (errno != 0) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "check its name");
     const named_schedules n = schedules_from_json(text.str());
     verify_outcome result;
-    result.add(n.p, verify(n.p, n.all), n.id, fmt::format("rubato verify --file {}", file));
+    result.add(n.p, verify(n.p, n.all, n.equal_parts), n.id, fmt::format("rubato verify --file {}", file));
     return result;
 }
 
@@ -324,7 +324,8 @@ void add_verify(CLI::App& command, int& status) {
            },
            "numbers of segments, for algorithms that cut vectors (default: 1,2,3,8)")
         ->type_name("N[,N...]");
-    app->add_option("--file", o->file, "verify the schedules in this file, made by 'rubato schedule --format json'")
+    app->add_option("--file", o->file,
+                    "verify the schedules in this file, made by 'rubato schedule --format json' or NBC_Sched_save")
         ->type_name("FILE");
     app->add_flag("--force", o->force, "verify even if that takes long or gigabytes");
     app->add_flag("--json", o->json, "print an object with the numbers and the findings");

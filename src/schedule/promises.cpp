@@ -56,7 +56,7 @@ bool promises::tells_size(std::int32_t r, block shape) const {
 }
 
 size_key promises::size(std::int32_t r, buffer where, block shape) const {
-    if (!t_.irregular) return {shape % parts_, 0};
+    if (!t_.irregular) return {shape % parts_ % sizes_, 0};
     const bool input = where == buffer::input;
     const std::int64_t mine = std::int64_t{r} * parts_;
     if (t_.measured_by_input()) return {shape, 0};

@@ -42,7 +42,9 @@ using size_key = std::pair<std::int64_t, std::int64_t>;
 
 class RUBATO_API promises {
 public:
-    promises(const problem& p, std::uint32_t parts) : p_(p), t_(traits(p.what)), parts_(parts) {}
+    /// `equal`: the parts of a chunk have one size, where chunks have.
+    promises(const problem& p, std::uint32_t parts, bool equal = false)
+        : p_(p), t_(traits(p.what)), parts_(parts), sizes_(equal ? 1 : parts) {}
 
     /// Blocks of the input or output that MPI gives rank r.
     std::size_t blocks(std::int32_t r, buffer b) const { return gives(r, b) ? chunks(b) * parts_ : 0; }
@@ -71,6 +73,7 @@ private:
     const problem& p_;
     const collective_traits& t_;
     std::uint32_t parts_;
+    std::uint32_t sizes_;  // of parts
 };
 
 }  // namespace rubato

@@ -11,8 +11,8 @@ namespace {
 
 class checker {
 public:
-    checker(const problem& p, std::span<const schedule> all)
-        : p_(p), t_(traits(p.what)), all_(all), promised_(p, all.front().parts), found_(all) {}
+    checker(const problem& p, std::span<const schedule> all, bool equal_parts)
+        : p_(p), t_(traits(p.what)), all_(all), promised_(p, all.front().parts, equal_parts), found_(all) {}
 
     std::vector<std::string> run() {
         for (std::int32_t r = 0; r < p_.ranks; ++r)
@@ -165,10 +165,10 @@ private:
 
 }  // namespace
 
-std::vector<std::string> verify(const problem& p, std::span<const schedule> all) {
+std::vector<std::string> verify(const problem& p, std::span<const schedule> all, bool equal_parts) {
     if (all.empty() || all.size() != static_cast<std::size_t>(p.ranks))
         return {fmt::format("there are {} schedules for {} ranks", all.size(), p.ranks)};
-    return checker(p, all).run();
+    return checker(p, all, equal_parts).run();
 }
 
 }  // namespace rubato
