@@ -2,7 +2,20 @@
 // computation that makes no MPI call and takes as long as the blocking one. COLLECTIVE is allreduce, alltoall, bcast or
 // gather; bytes are of the vector, or of all chunks. The computation is a sleep, for ranks that share cores, or a loop.
 // Results are checked.
+//
+// overlap_nbc is the same by LibNBC's interface, compiled with OVERLAP_NBC.
+#ifdef OVERLAP_NBC
+#include "rubato/nbc.h"
+#define STARTED(call) NBC_##call
+#define NOTHING \
+    { NULL, NULL }
+typedef NBC_Handle handle;
+#else
 #include <mpi.h>
+#define STARTED(call) MPI_##call
+#define NOTHING MPI_REQUEST_NULL
+typedef MPI_Request handle;
+#endif
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,12 +69,14 @@ static void block(const char* what) {
     if (strcmp(what, "gather") == 0) MPI_Gather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
-static MPI_Request start(const char* what) {
-    MPI_Request r = MPI_REQUEST_NULL;
-    if (strcmp(what, "allreduce") == 0) MPI_Iallreduce(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
-    if (strcmp(what, "alltoall") == 0) MPI_Ialltoall(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, MPI_COMM_WORLD, &r);
-    if (strcmp(what, "bcast") == 0) MPI_Ibcast(in, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r);
-    if (strcmp(what, "gather") == 0) MPI_Igather(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r);
+static handle start(const char* what) {
+    handle r = NOTHING;
+    if (strcmp(what, "allreduce") == 0) STARTED(Iallreduce)(in, out, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &r);
+    if (strcmp(what, "alltoall") == 0)
+        STARTED(Ialltoall)(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, MPI_COMM_WORLD, &r);
+    if (strcmp(what, "bcast") == 0) STARTED(Ibcast)(in, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r);
+    if (strcmp(what, "gather") == 0)
+        STARTED(Igather)(in, count, MPI_DOUBLE, out, count, MPI_DOUBLE, 0, MPI_COMM_WORLD, &r);
     return r;
 }
 
@@ -73,9 +88,9 @@ static double timed(const char* what, int turn, double seconds, int busy) {
     if (seconds < 0) {
         block(what);
     } else {
-        MPI_Request r = start(what);
+        handle r = start(what);
         compute(seconds, busy);
-        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        STARTED(Wait)(&r, MPI_STATUS_IGNORE);
     }
     double took = MPI_Wtime() - begin;
     check(what, turn);
@@ -94,7 +109,12 @@ static double median(double* times, int n) {
 }
 
 int main(int argc, char** argv) {
+#ifdef OVERLAP_NBC
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+#else
     MPI_Init(&argc, &argv);
+#endif
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char* const what = argc > 1 ? argv[1] : "allreduce";

@@ -1,0 +1,163 @@
+#include "mpi/datatype.hpp"
+#include "nbc/built.hpp"
+#include "rubato/nbc_schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rubato::nbc {
+namespace {
+
+using mpi::misuse;
+
+built_schedule& check_schedule(NBC_Schedule* s, bool committed) {
+    if (s == nullptr || *s == nullptr)
+        throw misuse(MPI_ERR_REQUEST, "no schedule", "it was not created, or was started", "call NBC_Sched_create");
+    built_schedule& b = *static_cast<built_schedule*>(*s);
+    if (b.committed != committed)
+        throw misuse(MPI_ERR_REQUEST, committed ? "a schedule that is not committed" : "a schedule that is committed",
+                     committed ? "steps may be missing" : "it has all its steps",
+                     committed ? "call NBC_Sched_commit" : "create another one");
+    return b;
+}
+
+void add(built_schedule& b, built_step s) {
+    s.from.type = b.types.keep(s.from.type);
+    s.to.type = b.types.keep(s.to.type);
+    s.round = b.round;
+    b.steps.push_back(s);
+}
+
+void check_op(MPI_Op op) {
+    if (op == MPI_OP_NULL)
+        throw misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
+}
+
+/// Steps that combine into their right operand.
+void add_op(built_schedule& b, const data& to, const data& left, const data& right, MPI_Op op) {
+    if (to.count == 0) return;
+    const data into = to.address == left.address ? room_like(to, b.memory.emplace_back()) : to;
+    if (into.address != right.address) add(b, {.kind = step_kind::copy, .from = right, .to = into});
+    add(b, {.kind = step_kind::combine, .from = left, .to = into, .op = op});
+    if (into.address != to.address) add(b, {.kind = step_kind::copy, .from = into, .to = to});
+}
+
+void start_built(NBC_Handle& handle, MPI_Comm comm, std::unique_ptr<built_schedule> b) {
+    known& k = prepared(comm);
+    if (!k.built) k.built.emplace(comm);
+    const std::uint64_t number = k.next_built++;
+    const mpi::tag_layout tags(mpi::tag_upper_bound());
+    if (!k.running_built.empty() && number - *k.running_built.begin() >= tags.operations())
+        throw misuse(MPI_ERR_NO_MEM, fmt::format("more than {} schedules under way", tags.operations()),
+                     "their messages could be mistaken for one another", "wait for the first ones");
+    for (const built_step& s : b->steps)
+        if ((s.kind == step_kind::send || s.kind == step_kind::recv) && (s.peer < 0 || s.peer >= k.ours->size()))
+            throw misuse(MPI_ERR_RANK, fmt::format("a message with rank {}", s.peer),
+                         fmt::format("the communicator has ranks 0 to {}", k.ours->size() - 1), "correct the schedule");
+    void* const memory = handle.tmpbuf;
+    give(handle, std::make_unique<built_run>(std::move(b), k, tags, number), k);
+    handle.tmpbuf = memory;
+}
+
+}  // namespace
+}  // namespace rubato::nbc
+
+using namespace rubato;
+using namespace rubato::nbc;
+
+int NBC_Sched_create(NBC_Schedule* schedule) {
+    return answer("NBC_Sched_create", [&] {
+        if (schedule == nullptr)
+            throw misuse(MPI_ERR_ARG, "no place for the schedule", "the call makes one", "pass the address of one");
+        *schedule = new built_schedule;
+    });
+}
+
+int NBC_Sched_send(void* buf, int count, MPI_Datatype type, int dest, NBC_Schedule* schedule) {
+    return answer("NBC_Sched_send", [&] {
+        built_schedule& b = check_schedule(schedule, false);
+        check_data({buf, count, type});
+        add(b, {.kind = step_kind::send, .from = {buf, count, type}, .peer = dest});
+    });
+}
+
+int NBC_Sched_recv(void* buf, int count, MPI_Datatype type, int source, NBC_Schedule* schedule) {
+    return answer("NBC_Sched_recv", [&] {
+        built_schedule& b = check_schedule(schedule, false);
+        check_data({buf, count, type});
+        add(b, {.kind = step_kind::recv, .to = {buf, count, type}, .peer = source});
+    });
+}
+
+int NBC_Sched_op(void* tgt, void* src1, void* src2, int count, MPI_Datatype type, MPI_Op op, NBC_Schedule* schedule) {
+    return answer("NBC_Sched_op", [&] {
+        built_schedule& b = check_schedule(schedule, false);
+        for (void* each : {tgt, src1, src2}) check_data({each, count, type});
+        check_op(op);
+        add_op(b, {tgt, count, type}, {src1, count, type}, {src2, count, type}, op);
+    });
+}
+
+int NBC_Sched_copy(void* src, int srccount, MPI_Datatype srctype, void* tgt, int tgtcount, MPI_Datatype tgttype,
+                   NBC_Schedule* schedule) {
+    return answer("NBC_Sched_copy", [&] {
+        built_schedule& b = check_schedule(schedule, false);
+        const data from{src, srccount, srctype};
+        const data to{tgt, tgtcount, tgttype};
+        check_data(from);
+        check_data(to);
+        check_fits(from, to);
+        add(b, {.kind = step_kind::copy, .from = from, .to = to});
+    });
+}
+
+int NBC_Sched_barrier(NBC_Schedule* schedule) {
+    return answer("NBC_Sched_barrier", [&] { ++check_schedule(schedule, false).round; });
+}
+
+int NBC_Sched_commit(NBC_Schedule* schedule) {
+    return answer("NBC_Sched_commit", [&] { check_schedule(schedule, false).committed = true; });
+}
+
+int NBC_Sched_free(NBC_Schedule* schedule) {
+    return answer("NBC_Sched_free", [&] {
+        if (schedule != nullptr) delete static_cast<built_schedule*>(std::exchange(*schedule, nullptr));
+    });
+}
+
+int NBC_Start(NBC_Handle* handle, MPI_Comm comm, NBC_Schedule* schedule) {
+    return answer("NBC_Start", [&] {
+        check_handle(handle).operation = nullptr;
+        (void)check_schedule(schedule, true);
+        start_built(*handle, comm,
+                    std::unique_ptr<built_schedule>(static_cast<built_schedule*>(std::exchange(*schedule, nullptr))));
+    });
+}
+
+int NBC_Progress(NBC_Handle* handle) { return PNBC_Testold(handle); }
+
+int NBC_Free(NBC_Handle* handle) { return PNBC_Wait(handle, MPI_STATUS_IGNORE); }
+
+int NBC_Copy(void* src, int srccount, MPI_Datatype srctype, void* tgt, int tgtcount, MPI_Datatype tgttype, MPI_Comm) {
+    return answer("NBC_Copy", [&] {
+        const data from{src, srccount, srctype};
+        const data to{tgt, tgtcount, tgttype};
+        check_data(from);
+        check_data(to);
+        const mpi::errors_returned instead_of_ending;
+        copy_data(from, to);
+    });
+}
+
+int NBC_Sched_save(NBC_Schedule* schedule, const char* collective, void* sendbuf, void* recvbuf, int count,
+                   MPI_Datatype type, int root, MPI_Comm comm, const char* file) {
+    return answer("NBC_Sched_save", [&] {
+        if (collective == nullptr || file == nullptr)
+            throw misuse(MPI_ERR_ARG, "no collective, or no file", "the call needs both", "pass their names");
+        mpi::check_communicator(comm);
+        save(check_schedule(schedule, true), parse_collective(collective), {sendbuf, count, type},
+             {recvbuf, count, type}, root, comm, file);
+    });
+}

@@ -1,0 +1,189 @@
+#include "mpi/message_errors.hpp"
+#include "mpi/predefined.hpp"
+#include "nbc/built.hpp"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace rubato::nbc {
+
+using mpi::check;
+
+range range_of(const data& d) {
+    if (d.bytes() == 0) return {};
+    const mpi::type_info t = mpi::inspect(d.type);
+    const std::byte* const begin = static_cast<const std::byte*>(d.address) - mpi::origin(t, d.count);
+    return {begin, begin + mpi::footprint(t, d.count)};
+}
+
+schedule engine_form(const built_schedule& b) {
+    struct touched {
+        range read, written;
+    };
+    std::vector<touched> all;
+    schedule s;
+    s.scratch.assign(2 * b.steps.size(), 0);
+    std::map<int, std::pair<std::uint32_t, std::uint32_t>> numbers;  // peer -> messages sent, received
+    std::size_t round_begin = 0;
+    std::size_t before = 0;  // the round before begins there
+    for (std::size_t i = 0; i < b.steps.size(); ++i) {
+        const built_step& t = b.steps[i];
+        if (i > 0 && t.round != b.steps[i - 1].round) before = std::exchange(round_begin, i);
+        all.push_back({t.kind == step_kind::recv ? range{} : range_of(t.from),
+                       t.kind == step_kind::send ? range{} : range_of(t.to)});
+        const touched& here = all.back();
+        for (std::size_t d = before; d < i; ++d) {
+            const touched& there = all[d];
+            const bool conflict = there.written.overlaps(here.read) || there.written.overlaps(here.written) ||
+                                  there.read.overlaps(here.written);
+            if (d < round_begin || conflict) s.dependencies.push_back(static_cast<std::uint32_t>(d));
+        }
+        s.first_dependency.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+        step made;
+        made.kind = t.kind;
+        made.from = made.to = buffer::scratch;
+        made.source = static_cast<block>(2 * i);
+        made.target = static_cast<block>(2 * i + 1);
+        made.count = 1;
+        made.peer = t.peer;
+        if (made.is_message()) {
+            auto& [sent, received] = numbers[t.peer];
+            made.message = t.kind == step_kind::send ? sent++ : received++;
+        }
+        s.steps.push_back(made);
+    }
+    return s;
+}
+
+built_run::built_run(std::unique_ptr<built_schedule> what, known& on, mpi::tag_layout tags, std::uint64_t number)
+    : what_(std::move(what)),
+      on_(on),
+      comm_(on.built->get()),
+      tags_(tags),
+      number_(number),
+      plan_(engine_form(*what_)),
+      blocks_(2 * what_->steps.size()) {
+    memory where;
+    where.scratch = blocks_.data();
+    try {
+        run_.start(plan_, sizes_, where, *this);
+    } catch (...) {
+        trouble_ = std::current_exception();
+        broken_ = true;
+    }
+    on_.running_built.insert(number_);
+    joined_ = mpi::under_way_here().join([this] { (void)look(); });
+    mpi::under_way_here().begin();
+    // A user's own operator is called only by the program's own thread.
+    const bool own_operator = std::ranges::any_of(
+        what_->steps, [](const built_step& s) { return s.kind == step_kind::combine && mpi::number_of_op(s.op) < 0; });
+    if (own_operator || !mpi::may_use_background(false)) return;
+    watched_ = mpi::watch_until_finalize([this] { return look(); });
+    if (watched_) mpi::background_thread().wake();
+}
+
+built_run::~built_run() {
+    if (watched_) mpi::stop_watch(*watched_);
+    if (joined_) {
+        mpi::under_way_here().end();
+        mpi::under_way_here().leave(*joined_);
+    }
+    on_.running_built.erase(number_);
+    // After a failure: nothing more is received, and what is being sent may still be read.
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (what_->steps[steps_[i]].kind == step_kind::recv) MPI_Cancel(&requests_[i]);
+        MPI_Request_free(&requests_[i]);
+    }
+}
+
+/// Goes on with it, unless somebody does.
+activity built_run::look() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return activity::listening;
+    if (broken_ || run_.done()) return activity::nothing;
+    const std::size_t left = run_.remaining();
+    try {
+        (void)run_.progress();
+    } catch (...) {
+        if (!trouble_) trouble_ = std::current_exception();
+        broken_ = true;
+    }
+    return run_.remaining() != left ? activity::moving : activity::listening;
+}
+
+bool built_run::progress(bool wait) {
+    for (;;) {
+        (void)look();
+        {
+            const std::lock_guard lock(mutex_);
+            if (broken_ || run_.done()) {
+                if (trouble_) std::rethrow_exception(std::exchange(trouble_, nullptr));
+                return true;
+            }
+        }
+        (void)mpi::under_way_here().help(joined_ ? &*joined_ : nullptr, true);
+        if (!wait) return false;
+        std::this_thread::yield();  // one that it waits for may need this core
+    }
+}
+
+void built_run::send(std::uint32_t step, const std::byte*, std::int64_t, rank to, std::uint32_t message) {
+    const data& d = what_->steps[step].from;
+    MPI_Request r = MPI_REQUEST_NULL;
+    check(MPI_Isend(d.address, d.count, d.type, to.value, tags_.tag(tags_.first_tag(number_), message), comm_, &r),
+          "MPI_Isend");
+    requests_.push_back(r);
+    steps_.push_back(step);
+}
+
+void built_run::recv(std::uint32_t step, std::byte*, std::int64_t, rank from, std::uint32_t message) {
+    const data& d = what_->steps[step].to;
+    MPI_Request r = MPI_REQUEST_NULL;
+    check(MPI_Irecv(d.address, d.count, d.type, from.value, tags_.tag(tags_.first_tag(number_), message), comm_, &r),
+          "MPI_Irecv");
+    requests_.push_back(r);
+    steps_.push_back(step);
+}
+
+void built_run::poll(std::vector<std::uint32_t>& completed, bool) {
+    indices_.resize(requests_.size());
+    statuses_.resize(requests_.size());
+    int done = 0;
+    const int code = [&] {
+        const mpi::message_errors_returned here;
+        return MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, indices_.data(),
+                            statuses_.data());
+    }();
+    if (code != MPI_ERR_IN_STATUS) check(code, "MPI_Testsome");
+    if (done == MPI_UNDEFINED || done == 0) return;
+    for (int i = 0; i < done; ++i) {
+        const auto which = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
+        completed.push_back(steps_[which]);
+        const int failed = code == MPI_ERR_IN_STATUS ? statuses_[static_cast<std::size_t>(i)].MPI_ERROR : MPI_SUCCESS;
+        // The others go on: messages that nobody receives would be worse.
+        if (failed != MPI_SUCCESS && !trouble_) trouble_ = std::make_exception_ptr(mpi::mpi_error("a message", failed));
+        if (requests_[which] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[which]);  // Open MPI keeps failed ones
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        requests_[kept] = requests_[i];
+        steps_[kept++] = steps_[i];
+    }
+    requests_.resize(kept);
+    steps_.resize(kept);
+}
+
+void built_run::combine(const std::byte* left, std::byte*, std::int64_t) {
+    const built_step& s = step_at(left);
+    check(MPI_Reduce_local(s.from.address, s.to.address, s.to.count, s.to.type, s.op), "MPI_Reduce_local");
+}
+
+void built_run::copy(const std::byte* from, std::byte*, std::int64_t) {
+    const built_step& s = step_at(from);
+    copy_data(s.from, s.to);
+}
+
+}  // namespace rubato::nbc

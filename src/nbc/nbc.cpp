@@ -1,0 +1,549 @@
+#include "rubato/nbc.h"
+
+#include "mpi/datatype.hpp"
+#include "mpi/looked_at_calls.hpp"
+#include "mpi/process.hpp"
+#include "nbc/handles.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+namespace rubato::nbc {
+namespace {
+
+using mpi::call;
+using mpi::check;
+using mpi::misuse;
+
+/// Seconds spent in calls, see NBC_Print_times.
+struct {
+    double start = 0;
+    double test = 0;
+    double wait = 0;
+} spent;
+
+class stopwatch {
+public:
+    explicit stopwatch(double& into) : into_(into) {}
+    ~stopwatch() { into_ += MPI_Wtime() - begin_; }
+    stopwatch(const stopwatch&) = delete;
+    stopwatch& operator=(const stopwatch&) = delete;
+
+private:
+    double& into_;
+    double begin_ = MPI_Wtime();
+};
+
+using wide_numbers = std::vector<std::int64_t>;
+
+/// The counts and displacements of a v-form, as LibNBC has them.
+struct narrow_chunks {
+    const int* counts = nullptr;
+    const int* places = nullptr;
+};
+
+/// The steps of this rank.
+std::string steps_of(mpi::communicator& on, const mpi::selection& how, const call& c) {
+    const intent what = mpi::looked_at_calls(on).intent_of(how, mpi::call_facts(c, on.rank(), on.size(), false));
+    return fmt::format("{}\n{}", what.use->id, to_string(build_one(*what.use, what.what, rank(on.rank()))));
+}
+
+/// One of Rubato's collectives.
+class collective_call final : public operation {
+public:
+    collective_call(mpi::communicator& on, mpi::selection how, const call& c, narrow_chunks send, narrow_chunks recv)
+        : on_(on), how_(std::move(how)), call_(c) {
+        call_.send_chunks = {widened(send_counts_, send.counts), widened(send_places_, send.places)};
+        call_.recv_chunks = {widened(recv_counts_, recv.counts), widened(recv_places_, recv.places)};
+        if (traits(c.what).rooted && (c.root < 0 || c.root >= on_.size())) {
+            mpi::looked_at_calls(on_).pass();  // other ranks may make the call
+            throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
+                         fmt::format("the communicator has ranks 0 to {}", on_.size() - 1), "pass one of them");
+        }
+        try {
+            running_ = on_.start(how_, call_);
+        } catch (const mpi::mpi_error&) {
+            throw;
+        } catch (const error& e) {
+            const collective_traits& t = traits(c.what);
+            if (t.reduces && c.op == MPI_OP_NULL) throw misuse(MPI_ERR_OP, e);
+            if (c.recv_type == MPI_DATATYPE_NULL || c.send_type == MPI_DATATYPE_NULL) throw misuse(MPI_ERR_TYPE, e);
+            throw;
+        }
+    }
+
+    bool progress(bool wait) override {
+        if (!wait) return running_.test();
+        running_.wait();
+        return true;
+    }
+    std::string steps() const override { return steps_of(on_, how_, call_); }
+
+private:
+    std::span<const std::int64_t> widened(wide_numbers& into, const int* from) const {
+        if (from != nullptr) into.assign(from, from + on_.size());
+        return into;
+    }
+
+    mpi::communicator& on_;
+    mpi::selection how_;
+    call call_;
+    wide_numbers send_counts_{}, send_places_{}, recv_counts_{}, recv_places_{};
+    mpi::request running_{};
+};
+
+/// One side of an alltoallw: chunks, each of its own datatype, at places in bytes.
+struct typed_chunks {
+    void* address;
+    const int* counts;
+    const int* places;
+    const MPI_Datatype* types;
+
+    std::byte* chunk(std::size_t i) const { return static_cast<std::byte*>(address) + places[i]; }
+};
+
+/// Bytes of each chunk, and where it begins when they lie one after the other. Throws if an argument is wrong.
+std::pair<wide_numbers, wide_numbers> packed_sizes(const typed_chunks& s, std::size_t ranks) {
+    if (s.counts == nullptr || s.places == nullptr || s.types == nullptr)
+        throw misuse(MPI_ERR_ARG, "no counts, displacements or datatypes", "there is one of each per rank",
+                     "check the arguments of the collective");
+    wide_numbers bytes(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+        const data d{s.counts[i] > 0 ? s.chunk(i) : nullptr, s.counts[i], s.types[i]};
+        check_data(d);
+        bytes[i] = d.bytes();
+    }
+    wide_numbers places(ranks);
+    std::exclusive_scan(bytes.begin(), bytes.end(), places.begin(), std::int64_t{0});
+    return {std::move(bytes), std::move(places)};
+}
+
+/// By an alltoallv of bytes, packed before and unpacked at the end.
+class packed_alltoallw final : public operation {
+public:
+    packed_alltoallw(mpi::communicator& on, const typed_chunks& send, const typed_chunks& recv)
+        : on_(on), recv_(recv.address) {
+        try {
+            pack(send.address == MPI_IN_PLACE ? recv : send, recv);
+        } catch (...) {
+            mpi::looked_at_calls(on_).pass();  // other ranks may make the call
+            throw;
+        }
+        call_ = call::alltoallv(out_.bytes.data(), {out_.sizes, out_.places}, MPI_BYTE, in_.bytes.data(),
+                                {in_.sizes, in_.places}, MPI_BYTE);
+        running_ = on_.start({}, call_);
+    }
+
+    bool progress(bool wait) override {
+        if (wait)
+            running_.wait();
+        else if (!running_.test())
+            return false;
+        const typed_chunks to{recv_, counts_.data(), places_.data(), types_.data()};
+        for (std::size_t i = 0; i < types_.size(); ++i)
+            if (to.counts[i] > 0) mpi::unpack(mpi::inspect(types_[i]), at(in_, i), to.chunk(i), to.counts[i], comm());
+        return true;
+    }
+    std::string steps() const override { return steps_of(on_, {}, call_); }
+
+private:
+    struct packed {
+        wide_numbers sizes{}, places{};
+        std::vector<std::byte> bytes{};
+    };
+    void pack(const typed_chunks& from, const typed_chunks& to) {
+        const auto ranks = static_cast<std::size_t>(on_.size());
+        for (const auto& [side, given] : {std::pair{&out_, &from}, std::pair{&in_, &to}}) {
+            std::tie(side->sizes, side->places) = packed_sizes(*given, ranks);
+            side->bytes.resize(static_cast<std::size_t>(side->sizes.back() + side->places.back()) + 1);  // never empty
+        }
+        for (std::size_t i = 0; i < ranks; ++i) {
+            types_.push_back(kept_.keep(to.types[i]));
+            if (from.counts[i] > 0)
+                mpi::pack(mpi::inspect(from.types[i]), from.chunk(i), from.counts[i], at(out_, i), comm());
+        }
+        counts_.assign(to.counts, to.counts + ranks);
+        places_.assign(to.places, to.places + ranks);
+    }
+    static std::byte* at(packed& p, std::size_t chunk) { return p.bytes.data() + p.places[chunk]; }
+    MPI_Comm comm() const { return mpi::looked_at_calls(on_).comm(); }
+
+    mpi::communicator& on_;
+    packed out_{}, in_{};
+    void* recv_;
+    std::vector<int> counts_{}, places_{};
+    std::vector<MPI_Datatype> types_{};
+    kept_types kept_{};
+    call call_{};
+    mpi::request running_{};
+};
+
+/// `make` makes the operation on the communicator, once that is known.
+template <class Make>
+int start(const char* name, MPI_Comm comm, NBC_Handle* handle, Make make) {
+    return answer(name, [&] {
+        const stopwatch watch(spent.start);
+        NBC_Handle& into = check_handle(handle);
+        into = {};
+        known& k = prepared(comm);
+        give(into, make(k), k);
+    });
+}
+
+struct named_algorithm {
+    std::string_view number;  // LibNBC's
+    const char* id;
+};
+constexpr std::array bcasts{named_algorithm{NBC_BCAST_ALG_LINEAR, "bcast/linear"},
+                            named_algorithm{NBC_BCAST_ALG_BINOMIAL, "bcast/binomial"},
+                            named_algorithm{NBC_BCAST_ALG_CHAIN, "bcast/chain"}};
+constexpr std::array allreduces{named_algorithm{NBC_ALLREDUCE_ALG_BINOMIAL, "allreduce/reduce_bcast"},
+                                named_algorithm{NBC_ALLREDUCE_ALG_RING, "allreduce/ring"}};
+
+mpi::selection asked_for(const known& k, const call& c) {
+    mpi::selection how;
+    how.segments = 0;
+    const auto choose = [&](const auto& names, const std::string& number) {
+        for (const named_algorithm& a : names)
+            if (a.number == number) how.use = &find_algorithm(a.id);
+    };
+    if (c.what == collective::bcast) choose(bcasts, k.bcast);
+    if (c.what == collective::allreduce) choose(allreduces, k.allreduce);
+    if (how.use != nullptr && how.use->has(need::commutative) && c.op != MPI_OP_NULL) {
+        int commutes = 0;
+        if (MPI_Op_commutative(c.op, &commutes) != MPI_SUCCESS || commutes == 0) how.use = nullptr;
+    }
+    return how;
+}
+
+int collect(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send = {},
+            narrow_chunks recv = {}) {
+    return start(name, comm, handle, [&](known& k) {
+        // What is not significant on this rank need not be there.
+        const collective_traits& t = traits(c.what);
+        const bool reads = !t.rooted || k.ours->rank() == c.root;
+        return std::make_unique<collective_call>(*k.ours, asked_for(k, c), c,
+                                                 reads && c.send != MPI_IN_PLACE ? send : narrow_chunks{},
+                                                 reads ? recv : narrow_chunks{});
+    });
+}
+
+/// The value of a key, or nothing. Throws if there is no such algorithm.
+std::string read_hint(MPI_Info info, const char* key, std::span<const named_algorithm> names) {
+    std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+    int found = 0;
+    check(MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &found), "MPI_Info_get");
+    if (found == 0) return {};
+    if (std::ranges::find(names, std::string_view(value.data()), &named_algorithm::number) == names.end())
+        throw misuse(MPI_ERR_INFO_VALUE, fmt::format("'{}' for {}", value.data(), key),
+                     fmt::format("there are algorithms 0 to {}", names.size() - 1), "give one of them");
+    return value.data();
+}
+
+std::span<NBC_Handle> check_handles(int count, NBC_Handle* handles) {
+    if (count < 0 || (count > 0 && handles == nullptr))
+        throw misuse(MPI_ERR_ARG, fmt::format("{} handles", count), "there is an array of so many",
+                     "check the arguments");
+    return {handles, static_cast<std::size_t>(count)};
+}
+
+template <class T>
+T& check_result(T* result) {
+    if (result == nullptr)
+        throw misuse(MPI_ERR_ARG, "no place for the result", "the call has one", "pass the address of a variable");
+    return *result;
+}
+
+/// The first that ends; the end if none is under way, nothing if none has ended.
+std::optional<int> any_ended(std::span<NBC_Handle> handles) {
+    bool waits = false;
+    for (std::size_t i = 0; i < handles.size(); ++i) {
+        if (handles[i].operation == nullptr) continue;
+        if (advance(handles[i], false)) return static_cast<int>(i);
+        waits = true;
+    }
+    if (waits) return std::nullopt;
+    return MPI_UNDEFINED;
+}
+
+/// to = left op right
+void operate(const data& to, const data& left, const data& right, MPI_Op op) {
+    for (const data& d : {left, right, to}) check_data(d);
+    if (op == MPI_OP_NULL)
+        throw misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
+    if (to.count == 0) return;
+    const mpi::errors_returned instead_of_ending;
+    std::vector<std::byte> memory;
+    // MPI combines into the right operand.
+    const data into = to.address == left.address ? room_like(to, memory) : to;
+    if (into.address != right.address) copy_data(right, into);
+    check(MPI_Reduce_local(left.address, into.address, to.count, to.type, op), "MPI_Reduce_local");
+    if (into.address != to.address) copy_data(into, to);
+}
+
+}  // namespace
+}  // namespace rubato::nbc
+
+using namespace rubato;
+using namespace rubato::nbc;
+
+int PNBC_Ibarrier(MPI_Comm comm, NBC_Handle* handle) { return collect("NBC_Ibarrier", comm, handle, call::barrier()); }
+
+int PNBC_Ibcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Ibcast", comm, handle, call::bcast(buffer, count, type, root));
+}
+
+int PNBC_Ibcast_inter(void*, int, MPI_Datatype, int, MPI_Comm, NBC_Handle* handle) {
+    return answer("NBC_Ibcast_inter", [&] {
+        check_handle(handle) = {};
+        throw misuse(MPI_ERR_UNSUPPORTED_OPERATION, "an inter-communicator", "Rubato works within one group",
+                     "call MPI_Ibcast");
+    });
+}
+
+int PNBC_Igather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                 MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Igather", comm, handle,
+                   call::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+int PNBC_Igatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts, int* displs,
+                  MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Igatherv", comm, handle,
+                   call::gatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype, root), {}, {recvcounts, displs});
+}
+
+int PNBC_Iscatter(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                  MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Iscatter", comm, handle,
+                   call::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+int PNBC_Iscatterv(void* sendbuf, int* sendcounts, int* displs, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Iscatterv", comm, handle,
+                   call::scatterv(sendbuf, {}, sendtype, recvbuf, recvcount, recvtype, root), {sendcounts, displs});
+}
+
+int PNBC_Iallgather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                    MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Iallgather", comm, handle,
+                   call::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+int PNBC_Iallgatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts, int* displs,
+                     MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Iallgatherv", comm, handle,
+                   call::allgatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype), {}, {recvcounts, displs});
+}
+
+int PNBC_Ialltoall(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                   MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Ialltoall", comm, handle,
+                   call::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+int PNBC_Ialltoallv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
+                    int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Ialltoallv", comm, handle, call::alltoallv(sendbuf, {}, sendtype, recvbuf, {}, recvtype),
+                   {sendcounts, sdispls}, {recvcounts, rdispls});
+}
+
+int PNBC_Ialltoallw(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
+                    int* recvcounts, int* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle) {
+    return start("NBC_Ialltoallw", comm, handle, [&](known& k) {
+        return std::make_unique<packed_alltoallw>(*k.ours, typed_chunks{sendbuf, sendcounts, sdispls, sendtypes},
+                                                  typed_chunks{recvbuf, recvcounts, rdispls, recvtypes});
+    });
+}
+
+int PNBC_Ireduce(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
+                 NBC_Handle* handle) {
+    return collect("NBC_Ireduce", comm, handle, call::reduce(sendbuf, recvbuf, count, type, op, root));
+}
+
+int PNBC_Iallreduce(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                    NBC_Handle* handle) {
+    return collect("NBC_Iallreduce", comm, handle, call::allreduce(sendbuf, recvbuf, count, type, op));
+}
+
+int PNBC_Ireduce_scatter(void* sendbuf, void* recvbuf, int* recvcounts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                         NBC_Handle* handle) {
+    return collect("NBC_Ireduce_scatter", comm, handle, call::reduce_scatter(sendbuf, recvbuf, {}, type, op), {},
+                   {recvcounts, nullptr});
+}
+
+int PNBC_Iscan(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+               NBC_Handle* handle) {
+    return collect("NBC_Iscan", comm, handle, call::scan(sendbuf, recvbuf, count, type, op));
+}
+
+int PNBC_Iexscan(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                 NBC_Handle* handle) {
+    return collect("NBC_Iexscan", comm, handle, call::exscan(sendbuf, recvbuf, count, type, op));
+}
+
+int PNBC_Wait(NBC_Handle* handle, MPI_Status*) {
+    return answer("NBC_Wait", [&] {
+        const stopwatch watch(spent.wait);
+        (void)advance(check_handle(handle), true);
+    });
+}
+
+extern "C" RUBATO_NBC_API int RUBATO_NBC_Wait_alone(NBC_Handle* handle) { return NBC_Wait(handle, MPI_STATUS_IGNORE); }
+
+int PNBC_Test(NBC_Handle* handle, int* flag, MPI_Status*) {
+    return answer("NBC_Test", [&] {
+        const stopwatch watch(spent.test);
+        check_result(flag) = 1;  // also if it has failed
+        *flag = advance(check_handle(handle), false) ? 1 : 0;
+    });
+}
+
+int PNBC_Testold(NBC_Handle* handle) {
+    bool ended = true;
+    const int code = answer("NBC_Testold", [&] {
+        const stopwatch watch(spent.test);
+        ended = advance(check_handle(handle), false);
+    });
+    return ended ? code : NBC_CONTINUE;
+}
+
+int PNBC_Waitall(int count, NBC_Handle* handles, MPI_Status*) {
+    return answer("NBC_Waitall", [&] {
+        const stopwatch watch(spent.wait);
+        std::exception_ptr trouble;
+        for (NBC_Handle& h : check_handles(count, handles)) {
+            try {
+                (void)advance(h, true);
+            } catch (...) {
+                if (!trouble) trouble = std::current_exception();
+            }
+        }
+        if (trouble) std::rethrow_exception(trouble);
+    });
+}
+
+int PNBC_Waitany(int count, NBC_Handle* handles, int* index, MPI_Status*) {
+    return answer("NBC_Waitany", [&] {
+        const stopwatch watch(spent.wait);
+        const std::span<NBC_Handle> all = check_handles(count, handles);
+        check_result(index) = MPI_UNDEFINED;
+        for (;;) {
+            if (const auto ended = any_ended(all)) {
+                *index = *ended;
+                return;
+            }
+            std::this_thread::yield();  // one that it waits for may need this core
+        }
+    });
+}
+
+int PNBC_Testall(int count, NBC_Handle* handles, int* flag, MPI_Status*) {
+    return answer("NBC_Testall", [&] {
+        const stopwatch watch(spent.test);
+        check_result(flag) = 0;
+        bool all = true;
+        for (NBC_Handle& h : check_handles(count, handles)) all &= advance(h, false);
+        *flag = all ? 1 : 0;
+    });
+}
+
+int PNBC_Testany(int count, NBC_Handle* handles, int* index, int* flag, MPI_Status*) {
+    return answer("NBC_Testany", [&] {
+        const stopwatch watch(spent.test);
+        check_result(index) = MPI_UNDEFINED;
+        check_result(flag) = 0;
+        const auto ended = any_ended(check_handles(count, handles));
+        *flag = ended ? 1 : 0;
+        *index = ended.value_or(MPI_UNDEFINED);
+    });
+}
+
+int PNBC_Operation(void* buf3, void* buf1, void* buf2, MPI_Op op, MPI_Datatype type, int count) {
+    return answer("NBC_Operation", [&] { operate({buf3, count, type}, {buf1, count, type}, {buf2, count, type}, op); });
+}
+
+int PNBC_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+    return answer("NBC_Comm_set_info", [&] {
+        known& k = known_of(comm);
+        if (info == MPI_INFO_NULL)
+            throw misuse(MPI_ERR_INFO, "no info", "it is MPI_INFO_NULL", "pass one that was made by MPI_Info_create");
+        std::string bcast = read_hint(info, NBC_BCAST_ALG_INFO_KEY, bcasts);
+        std::string allreduce = read_hint(info, NBC_ALLREDUCE_ALG_INFO_KEY, allreduces);
+        if (!bcast.empty()) k.bcast = std::move(bcast);
+        if (!allreduce.empty()) k.allreduce = std::move(allreduce);
+    });
+}
+
+int PNBC_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
+    return answer("NBC_Comm_get_info", [&] {
+        MPI_Info& made = check_result(info);
+        const known& k = known_of(comm);
+        check(MPI_Info_create(&made), "MPI_Info_create");
+        if (!k.bcast.empty()) check(MPI_Info_set(made, NBC_BCAST_ALG_INFO_KEY, k.bcast.c_str()), "MPI_Info_set");
+        if (!k.allreduce.empty())
+            check(MPI_Info_set(made, NBC_ALLREDUCE_ALG_INFO_KEY, k.allreduce.c_str()), "MPI_Info_set");
+    });
+}
+
+int PNBC_Get_schedule(NBC_Handle* handle, void** schedule, int* size) {
+    return answer("NBC_Get_schedule", [&] {
+        check_result(schedule) = nullptr;
+        check_result(size) = 0;
+        auto* const s = static_cast<started*>(check_handle(handle).operation);
+        if (s == nullptr || s->ended)
+            throw misuse(MPI_ERR_REQUEST, "no schedule", "the operation has ended", "ask before it is waited for");
+        s->text = s->what->steps();
+        *schedule = s->text.data();
+        *size = static_cast<int>(s->text.size());
+    });
+}
+
+void NBC_Reset_times(void) { spent = {}; }
+
+void NBC_Print_times(double div) {
+    const double by = div > 0 ? div : 1;
+    std::printf("NBC: start %.3f us, test %.3f us, wait %.3f us\n", spent.start / by * 1e6, spent.test / by * 1e6,
+                spent.wait / by * 1e6);
+}
+
+// The names that tools may put their own in front of.
+#define NBC_ALIAS(name) \
+    extern "C" RUBATO_NBC_API decltype(PNBC_##name) NBC_##name __attribute__((weak, alias("PNBC_" #name)))
+NBC_ALIAS(Ibarrier);
+NBC_ALIAS(Ibcast);
+NBC_ALIAS(Ibcast_inter);
+NBC_ALIAS(Igather);
+NBC_ALIAS(Igatherv);
+NBC_ALIAS(Iscatter);
+NBC_ALIAS(Iscatterv);
+NBC_ALIAS(Iallgather);
+NBC_ALIAS(Iallgatherv);
+NBC_ALIAS(Ialltoall);
+NBC_ALIAS(Ialltoallv);
+NBC_ALIAS(Ialltoallw);
+NBC_ALIAS(Ireduce);
+NBC_ALIAS(Iallreduce);
+NBC_ALIAS(Ireduce_scatter);
+NBC_ALIAS(Iscan);
+NBC_ALIAS(Iexscan);
+NBC_ALIAS(Wait);
+NBC_ALIAS(Test);
+NBC_ALIAS(Testold);
+NBC_ALIAS(Waitall);
+NBC_ALIAS(Waitany);
+NBC_ALIAS(Testall);
+NBC_ALIAS(Testany);
+NBC_ALIAS(Operation);
+NBC_ALIAS(Comm_set_info);
+NBC_ALIAS(Comm_get_info);
+NBC_ALIAS(Get_schedule);

@@ -1,0 +1,290 @@
+// LibNBC's Fortran names: integers stand for MPI's handles and for operations, buffers are passed by their addresses.
+// Only what differs from C is here; see rubato/nbc.h.
+#include "rubato/core.hpp"
+#include "rubato/nbc.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+namespace {
+
+/// Operations by their numbers, from 1; 0 is an operation that has ended.
+class handle_table {
+public:
+    NBC_Handle& make(MPI_Fint& number) {
+        if (free_.empty()) {
+            all_.emplace_back();
+            free_.push_back(static_cast<MPI_Fint>(all_.size()));
+        }
+        number = free_.back();
+        free_.pop_back();
+        return all_[static_cast<std::size_t>(number) - 1] = {};
+    }
+    NBC_Handle* find(MPI_Fint number) {
+        static NBC_Handle nothing;
+        if (number == 0) return &(nothing = {});
+        return number > 0 && static_cast<std::size_t>(number) <= all_.size()
+                   ? &all_[static_cast<std::size_t>(number) - 1]
+                   : nullptr;
+    }
+    void forget_if_ended(MPI_Fint& number) {
+        const NBC_Handle* const h = number == 0 ? nullptr : find(number);
+        if (h == nullptr || h->operation != nullptr) return;
+        free_.push_back(number);
+        number = 0;
+    }
+
+private:
+    std::deque<NBC_Handle> all_{};
+    std::vector<MPI_Fint> free_{};
+};
+handle_table& handles() {
+    static auto& all = *new handle_table;
+    return all;
+}
+
+}  // namespace
+
+// Fortran's own constants are variables; MPI libraries know them by their addresses.
+extern "C" {
+#ifdef OPEN_MPI
+[[gnu::weak]] extern int mpi_fortran_in_place_;
+[[gnu::weak]] extern int mpi_fortran_bottom_;
+#else
+[[gnu::weak]] extern void* MPIR_F_MPI_IN_PLACE;
+[[gnu::weak]] extern void* MPIR_F_MPI_BOTTOM;
+#endif
+}
+
+namespace {
+
+void* buffer_of(void* given) {
+#ifdef OPEN_MPI
+    const void* const in_place = &mpi_fortran_in_place_;
+    const void* const bottom = &mpi_fortran_bottom_;
+#else
+    const void* const in_place = &MPIR_F_MPI_IN_PLACE != nullptr ? MPIR_F_MPI_IN_PLACE : nullptr;
+    const void* const bottom = &MPIR_F_MPI_BOTTOM != nullptr ? MPIR_F_MPI_BOTTOM : nullptr;
+#endif
+    if (given == nullptr) return given;
+    if (given == in_place) return MPI_IN_PLACE;
+    return given == bottom ? MPI_BOTTOM : given;
+}
+
+MPI_Datatype type_of(const MPI_Fint* t) { return MPI_Type_f2c(*t); }
+MPI_Comm comm_of(const MPI_Fint* c) { return MPI_Comm_f2c(*c); }
+MPI_Op op_of(const MPI_Fint* o) { return MPI_Op_f2c(*o); }
+
+/// Gives the operation that `call` starts a number.
+template <class Call>
+void begun(MPI_Fint* request, MPI_Fint* error, Call call) {
+    *error = call(&handles().make(*request));
+    handles().forget_if_ended(*request);  // refused
+}
+
+std::vector<MPI_Datatype> types_of(const MPI_Fint* types, const MPI_Fint* comm) {
+    int ranks = 0;
+    if (MPI_Comm_size(comm_of(comm), &ranks) != MPI_SUCCESS) return {};
+    std::vector<MPI_Datatype> all(static_cast<std::size_t>(ranks));
+    std::transform(types, types + ranks, all.begin(), [](MPI_Fint t) { return MPI_Type_f2c(t); });
+    return all;
+}
+
+/// Several operations at once: copies of their handles, which go back where they came from.
+template <class Call>
+void asked(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* error, Call call) {
+    std::vector<NBC_Handle> some;
+    for (MPI_Fint i = 0; i < *count; ++i) {
+        const NBC_Handle* const h = handles().find(requests[i]);
+        if (h == nullptr) {
+            *error = NBC_INVALID_PARAM;
+            return;
+        }
+        some.push_back(*h);
+    }
+    *error = call(some.data());
+    for (MPI_Fint i = 0; i < *count; ++i) {
+        if (requests[i] == 0) continue;
+        *handles().find(requests[i]) = some[static_cast<std::size_t>(i)];
+        handles().forget_if_ended(requests[i]);
+    }
+}
+
+}  // namespace
+
+extern "C" {
+
+RUBATO_API void nbc_ibarrier_(const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) { return NBC_Ibarrier(comm_of(comm), h); });
+}
+
+RUBATO_API void nbc_ibcast_(void* buffer, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* root,
+                            const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error,
+          [&](NBC_Handle* h) { return NBC_Ibcast(buffer_of(buffer), *count, type_of(type), *root, comm_of(comm), h); });
+}
+
+RUBATO_API void nbc_igather_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                             const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
+                             const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Igather(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
+                           type_of(recv_type), *root, comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_igatherv_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                              MPI_Fint* recv_counts, MPI_Fint* places, const MPI_Fint* recv_type, const MPI_Fint* root,
+                              const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Igatherv(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), recv_counts, places,
+                            type_of(recv_type), *root, comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iscatter_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                              const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
+                              const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iscatter(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
+                            type_of(recv_type), *root, comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iscatterv_(void* send, MPI_Fint* send_counts, MPI_Fint* places, const MPI_Fint* send_type,
+                               void* recv, const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
+                               const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iscatterv(buffer_of(send), send_counts, places, type_of(send_type), buffer_of(recv), *recv_count,
+                             type_of(recv_type), *root, comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iallgather_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                                const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* comm,
+                                MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iallgather(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
+                              type_of(recv_type), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iallgatherv_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                                 MPI_Fint* recv_counts, MPI_Fint* places, const MPI_Fint* recv_type,
+                                 const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iallgatherv(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), recv_counts, places,
+                               type_of(recv_type), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_ialltoall_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
+                               const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* comm,
+                               MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Ialltoall(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
+                             type_of(recv_type), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_ialltoallv_(void* send, MPI_Fint* send_counts, MPI_Fint* send_places, const MPI_Fint* send_type,
+                                void* recv, MPI_Fint* recv_counts, MPI_Fint* recv_places, const MPI_Fint* recv_type,
+                                const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Ialltoallv(buffer_of(send), send_counts, send_places, type_of(send_type), buffer_of(recv),
+                              recv_counts, recv_places, type_of(recv_type), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_ialltoallw_(void* send, MPI_Fint* send_counts, MPI_Fint* send_places, const MPI_Fint* send_types,
+                                void* recv, MPI_Fint* recv_counts, MPI_Fint* recv_places, const MPI_Fint* recv_types,
+                                const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    void* const from = buffer_of(send);
+    std::vector<MPI_Datatype> out;
+    if (from != MPI_IN_PLACE) out = types_of(send_types, comm);
+    std::vector<MPI_Datatype> in = types_of(recv_types, comm);
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Ialltoallw(from, send_counts, send_places, out.data(), buffer_of(recv), recv_counts, recv_places,
+                              in.data(), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_ireduce_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
+                             const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Ireduce(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), *root, comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iallreduce_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
+                                const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iallreduce(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_ireduce_scatter_(void* send, void* recv, MPI_Fint* counts, const MPI_Fint* type, const MPI_Fint* op,
+                                     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Ireduce_scatter(buffer_of(send), buffer_of(recv), counts, type_of(type), op_of(op), comm_of(comm),
+                                   h);
+    });
+}
+
+RUBATO_API void nbc_iscan_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
+                           const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iscan(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_iexscan_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
+                             const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
+    begun(request, error, [&](NBC_Handle* h) {
+        return NBC_Iexscan(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
+    });
+}
+
+RUBATO_API void nbc_wait_(MPI_Fint* request, const MPI_Fint*, MPI_Fint* error) {
+    *error = NBC_Wait(handles().find(*request), MPI_STATUS_IGNORE);
+    handles().forget_if_ended(*request);
+}
+
+RUBATO_API void nbc_test_(MPI_Fint* request, MPI_Fint* flag, const MPI_Fint*, MPI_Fint* error) {
+    int ended = 0;
+    *error = NBC_Test(handles().find(*request), &ended, MPI_STATUS_IGNORE);
+    *flag = ended;
+    handles().forget_if_ended(*request);
+}
+
+RUBATO_API void nbc_waitall_(const MPI_Fint* count, MPI_Fint* requests, const MPI_Fint*, MPI_Fint* error) {
+    asked(count, requests, error, [&](NBC_Handle* h) { return NBC_Waitall(*count, h, MPI_STATUSES_IGNORE); });
+}
+
+/// Indices count from 1.
+RUBATO_API void nbc_waitany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, const MPI_Fint*,
+                             MPI_Fint* error) {
+    int which = MPI_UNDEFINED;
+    asked(count, requests, error, [&](NBC_Handle* h) { return NBC_Waitany(*count, h, &which, MPI_STATUS_IGNORE); });
+    *index = which == MPI_UNDEFINED ? which : which + 1;
+}
+
+RUBATO_API void nbc_testall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, const MPI_Fint*,
+                             MPI_Fint* error) {
+    int ended = 0;
+    asked(count, requests, error, [&](NBC_Handle* h) { return NBC_Testall(*count, h, &ended, MPI_STATUSES_IGNORE); });
+    *flag = ended;
+}
+
+RUBATO_API void nbc_testany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
+                             const MPI_Fint*, MPI_Fint* error) {
+    int which = MPI_UNDEFINED;
+    int ended = 0;
+    asked(count, requests, error,
+          [&](NBC_Handle* h) { return NBC_Testany(*count, h, &which, &ended, MPI_STATUS_IGNORE); });
+    *flag = ended;
+    *index = which == MPI_UNDEFINED ? which : which + 1;
+}
+
+}  // extern "C"
