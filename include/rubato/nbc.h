@@ -1,6 +1,6 @@
 /* LibNBC's interface (Hoefler 2008, Appendix C) on Rubato's collectives: programs written for LibNBC compile with
  *
- *     mpicc -I$PREFIX/include/rubato program.c -L$PREFIX/lib -lrubato_mpi
+ *     mpicc -I$PREFIX/include -I$PREFIX/include/rubato program.c -L$PREFIX/lib -lrubato_mpi
  *
  *     NBC_Handle handle;
  *     NBC_Iallreduce(send, recv, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &handle);
@@ -9,13 +9,14 @@
  *
  * With MPI_THREAD_MULTIPLE operations go on while the program computes; with less, in each call of these functions.
  * Any number of operations may be under way on a communicator. All its ranks start them in the same order; NBC and MPI
- * calls do not match each other. Buffers and arrays must stay as they are until the operation has ended. The first
- * operation on a communicator prepares it, which is collective and waits for the other ranks.
+ * calls do not match each other. Buffers, arrays and a user's own operator with its datatype must stay as they are
+ * until the operation has ended. The first operation on a communicator prepares it, which is collective and waits for
+ * the other ranks, as MPI_Comm_dup does.
  *
  * Functions return one of the codes below, and say on stderr what is wrong and what to do. Before MPI_Init and after
  * MPI_Finalize they end the program, as MPI's own do. They are for one thread at a time. Statuses are not written.
  *
- * Every function has a second name that begins with PNBC_, for tools that put their own in front. In C and C++,
+ * All but the last two have a second name that begins with PNBC_, for tools that put their own in front. In C and C++,
  * NBC_Wait and NBC_Test also take a handle alone, as in LibNBC 1.0; then NBC_Test returns what NBC_Testold does.
  *
  * From Fortran: the same names with `ierr` as last argument, and integers as handles; see docs/libnbc.md. */

@@ -380,8 +380,10 @@ private:
         }
         return some;
     }
-    /// A program may free its datatypes before the call has ended.
+    /// A program may free its datatypes before the call has ended. But its own operator is given the type that the
+    /// program knows, which must live as long as the operator.
     static void keep_types(started_call& s) {
+        if (s.call.traits().reduces && s.call.op_number < 0) return;
         for (call_side* const side : {&s.call.in, &s.call.out}) {
             if (!side->used || is_predefined(side->type)) continue;
             check(MPI_Type_dup(side->type, &s.types.emplace_back()), "MPI_Type_dup");

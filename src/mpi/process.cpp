@@ -133,7 +133,7 @@ std::optional<watch_id> watch_until_finalize(background::watcher w) {
     background::ticket t;
     try {
         t = background_thread().watch(std::move(w));
-    } catch (const error& e) {
+    } catch (const std::exception& e) {  // its core is wrong, or there can be no thread
         std::fprintf(stderr, "rubato: %s; nothing advances in the background\n", e.what());
         return std::nullopt;
     }

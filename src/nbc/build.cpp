@@ -1,10 +1,12 @@
 #include "mpi/datatype.hpp"
+#include "mpi/predefined.hpp"
+#include "mpi/process.hpp"
 #include "nbc/built.hpp"
 #include "rubato/nbc_schedule.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace rubato::nbc {
@@ -24,41 +26,54 @@ built_schedule& check_schedule(NBC_Schedule* s, bool committed) {
 }
 
 void add(built_schedule& b, built_step s) {
-    s.from.type = b.types.keep(s.from.type);
-    s.to.type = b.types.keep(s.to.type);
+    // A user's operator is given the type that the program knows.
+    if (s.kind != step_kind::combine || mpi::number_of_op(s.op) >= 0)
+        for (data* const d : {&s.from, &s.to}) d->type = b.types.keep(d->type);
     s.round = b.round;
     b.steps.push_back(s);
 }
 
-void check_op(MPI_Op op) {
-    if (op == MPI_OP_NULL)
-        throw misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
-}
-
 /// Steps that combine into their right operand.
 void add_op(built_schedule& b, const data& to, const data& left, const data& right, MPI_Op op) {
-    if (to.count == 0) return;
+    if (to.bytes() == 0) return;
     const data into = to.address == left.address ? room_like(to, b.memory.emplace_back()) : to;
     if (into.address != right.address) add(b, {.kind = step_kind::copy, .from = right, .to = into});
     add(b, {.kind = step_kind::combine, .from = left, .to = into, .op = op});
     if (into.address != to.address) add(b, {.kind = step_kind::copy, .from = into, .to = to});
 }
 
-void start_built(NBC_Handle& handle, MPI_Comm comm, std::unique_ptr<built_schedule> b) {
+/// Waits until its messages cannot be mistaken for those of one that is under way.
+void await_room(known& k, std::uint64_t number, std::uint64_t most) {
+    const auto has_room = [&] {
+        for (const started* const s : k.under_way)
+            if (auto* const run = dynamic_cast<built_run*>(s->what.get()); run != nullptr && !run->done())
+                return number - run->number() < most;  // the oldest
+        return true;
+    };
+    while (!has_room()) {
+        (void)mpi::under_way_here().help(nullptr, false);
+        std::this_thread::yield();  // one that it waits for may need this core
+    }
+}
+
+/// A rank that is refused has counted it, as others may have started theirs.
+void start_built(NBC_Handle* handle, MPI_Comm comm, NBC_Schedule* schedule) {
     known& k = prepared(comm);
-    if (!k.built) k.built.emplace(comm);
+    if (!k.built) {
+        meet(comm);
+        k.built.emplace(comm);
+    }
     const std::uint64_t number = k.next_built++;
-    const mpi::tag_layout tags(mpi::tag_upper_bound());
-    if (!k.running_built.empty() && number - *k.running_built.begin() >= tags.operations())
-        throw misuse(MPI_ERR_NO_MEM, fmt::format("more than {} schedules under way", tags.operations()),
-                     "their messages could be mistaken for one another", "wait for the first ones");
-    for (const built_step& s : b->steps)
+    check_handle(handle).operation = nullptr;
+    for (const built_step& s : check_schedule(schedule, true).steps)
         if ((s.kind == step_kind::send || s.kind == step_kind::recv) && (s.peer < 0 || s.peer >= k.ours->size()))
             throw misuse(MPI_ERR_RANK, fmt::format("a message with rank {}", s.peer),
-                         fmt::format("the communicator has ranks 0 to {}", k.ours->size() - 1), "correct the schedule");
-    void* const memory = handle.tmpbuf;
-    give(handle, std::make_unique<built_run>(std::move(b), k, tags, number), k);
-    handle.tmpbuf = memory;
+                         fmt::format("the communicator has ranks 0 to {}", k.ours->size() - 1),
+                         "free the schedule, and build another one");
+    const mpi::tag_layout tags(mpi::tag_upper_bound());
+    await_room(k, number, tags.operations());
+    std::unique_ptr<built_schedule> mine(static_cast<built_schedule*>(std::exchange(*schedule, nullptr)));
+    give(*handle, std::make_unique<built_run>(std::move(mine), handle->tmpbuf, k.built->get(), tags, number), k);
 }
 
 }  // namespace
@@ -95,7 +110,7 @@ int NBC_Sched_op(void* tgt, void* src1, void* src2, int count, MPI_Datatype type
     return answer("NBC_Sched_op", [&] {
         built_schedule& b = check_schedule(schedule, false);
         for (void* each : {tgt, src1, src2}) check_data({each, count, type});
-        check_op(op);
+        check_operator(op, type);
         add_op(b, {tgt, count, type}, {src1, count, type}, {src2, count, type}, op);
     });
 }
@@ -109,7 +124,7 @@ int NBC_Sched_copy(void* src, int srccount, MPI_Datatype srctype, void* tgt, int
         check_data(from);
         check_data(to);
         check_fits(from, to);
-        add(b, {.kind = step_kind::copy, .from = from, .to = to});
+        if (from.bytes() > 0) add(b, {.kind = step_kind::copy, .from = from, .to = to});
     });
 }
 
@@ -128,12 +143,7 @@ int NBC_Sched_free(NBC_Schedule* schedule) {
 }
 
 int NBC_Start(NBC_Handle* handle, MPI_Comm comm, NBC_Schedule* schedule) {
-    return answer("NBC_Start", [&] {
-        check_handle(handle).operation = nullptr;
-        (void)check_schedule(schedule, true);
-        start_built(*handle, comm,
-                    std::unique_ptr<built_schedule>(static_cast<built_schedule*>(std::exchange(*schedule, nullptr))));
-    });
+    return answer("NBC_Start", [&] { start_built(handle, comm, schedule); });
 }
 
 int NBC_Progress(NBC_Handle* handle) { return PNBC_Testold(handle); }
@@ -154,10 +164,9 @@ int NBC_Copy(void* src, int srccount, MPI_Datatype srctype, void* tgt, int tgtco
 int NBC_Sched_save(NBC_Schedule* schedule, const char* collective, void* sendbuf, void* recvbuf, int count,
                    MPI_Datatype type, int root, MPI_Comm comm, const char* file) {
     return answer("NBC_Sched_save", [&] {
-        if (collective == nullptr || file == nullptr)
-            throw misuse(MPI_ERR_ARG, "no collective, or no file", "the call needs both", "pass their names");
         mpi::check_communicator(comm);
-        save(check_schedule(schedule, true), parse_collective(collective), {sendbuf, count, type},
-             {recvbuf, count, type}, root, comm, file);
+        const void* const built = schedule != nullptr ? *schedule : nullptr;
+        save(static_cast<const built_schedule*>(built), collective, {sendbuf, count, type}, {recvbuf, count, type},
+             root, comm, file);
     });
 }

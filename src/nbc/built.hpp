@@ -46,14 +46,20 @@ struct built_schedule {
 schedule engine_form(const built_schedule& b);
 
 /// Writes the schedules of all ranks to a file, on rank 0; collective. They are meant to be this collective.
-void save(const built_schedule& mine, collective what, const data& send, const data& recv, int root, MPI_Comm comm,
-          const std::string& file);
+/// Null names, or no schedule: an error on all ranks.
+void save(const built_schedule* mine, const char* what, const data& send, const data& recv, int root, MPI_Comm comm,
+          const char* file);
 
 class built_run final : public operation, private transport {
 public:
-    /// `comm` is for messages of such runs alone, this one the number-th. The communicator must outlive it.
-    built_run(std::unique_ptr<built_schedule> what, known& on, mpi::tag_layout tags, std::uint64_t number);
+    /// The number-th on `comm`, which is for messages of such runs alone. `memory` is from malloc, and freed at the
+    /// end.
+    built_run(std::unique_ptr<built_schedule> what, void* memory, MPI_Comm comm, mpi::tag_layout tags,
+              std::uint64_t number);
     ~built_run() override;
+
+    std::uint64_t number() const { return number_; }
+    bool done();
 
     bool progress(bool wait) override;
     std::string steps() const override { return to_string(plan_.steps()); }
@@ -71,7 +77,7 @@ private:
     void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
 
     std::unique_ptr<built_schedule> what_;
-    known& on_;
+    void* memory_;
     MPI_Comm comm_;
     mpi::tag_layout tags_;
     std::uint64_t number_;

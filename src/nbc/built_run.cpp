@@ -3,6 +3,7 @@
 #include "nbc/built.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <thread>
 #include <utility>
@@ -57,15 +58,16 @@ schedule engine_form(const built_schedule& b) {
     return s;
 }
 
-built_run::built_run(std::unique_ptr<built_schedule> what, known& on, mpi::tag_layout tags, std::uint64_t number)
+built_run::built_run(std::unique_ptr<built_schedule> what, void* memory, MPI_Comm comm, mpi::tag_layout tags,
+                     std::uint64_t number)
     : what_(std::move(what)),
-      on_(on),
-      comm_(on.built->get()),
+      memory_(memory),
+      comm_(comm),
       tags_(tags),
       number_(number),
       plan_(engine_form(*what_)),
       blocks_(2 * what_->steps.size()) {
-    memory where;
+    rubato::memory where;
     where.scratch = blocks_.data();
     try {
         run_.start(plan_, sizes_, where, *this);
@@ -73,7 +75,6 @@ built_run::built_run(std::unique_ptr<built_schedule> what, known& on, mpi::tag_l
         trouble_ = std::current_exception();
         broken_ = true;
     }
-    on_.running_built.insert(number_);
     joined_ = mpi::under_way_here().join([this] { (void)look(); });
     mpi::under_way_here().begin();
     // A user's own operator is called only by the program's own thread.
@@ -90,12 +91,26 @@ built_run::~built_run() {
         mpi::under_way_here().end();
         mpi::under_way_here().leave(*joined_);
     }
-    on_.running_built.erase(number_);
     // After a failure: nothing more is received, and what is being sent may still be read.
+    bool sends = false;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (what_->steps[steps_[i]].kind == step_kind::recv) MPI_Cancel(&requests_[i]);
-        MPI_Request_free(&requests_[i]);
+        if (what_->steps[steps_[i]].kind == step_kind::recv) {
+            MPI_Cancel(&requests_[i]);
+            PMPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+        } else {
+            MPI_Request_free(&requests_[i]);
+            sends = true;
+        }
     }
+    if (sends)
+        (void)what_.release();
+    else
+        std::free(memory_);
+}
+
+bool built_run::done() {
+    const std::lock_guard lock(mutex_);
+    return broken_ || run_.done();
 }
 
 /// Goes on with it, unless somebody does.

@@ -1,11 +1,16 @@
 #include "nbc/handles.hpp"
 
 #include "mpi/datatype.hpp"
+#include "mpi/looked_at_calls.hpp"
+#include "mpi/predefined.hpp"
+#include "mpi/process.hpp"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace rubato::nbc {
@@ -21,8 +26,14 @@ int user_frees(MPI_Comm, int, void* attribute, void*) noexcept {
         } catch (...) {
             s->trouble = std::current_exception();
         }
+        s->what.reset();
         s->ended = true;
         s->on = nullptr;
+    }
+    try {
+        if (k->ours) meet(mpi::looked_at_calls(*k->ours).comm());
+    } catch (const std::exception&) {
+        // What follows finds it, too.
     }
     return MPI_SUCCESS;
 }
@@ -63,9 +74,23 @@ known& known_of(MPI_Comm comm) {
     return *made.release();
 }
 
+void meet(MPI_Comm comm) {
+    MPI_Request all = MPI_REQUEST_NULL;
+    mpi::check(PMPI_Ibarrier(comm, &all), "MPI_Ibarrier");
+    for (int there = 0;;) {
+        mpi::check(PMPI_Test(&all, &there, MPI_STATUS_IGNORE), "MPI_Test");
+        if (there != 0) return;
+        (void)mpi::under_way_here().help(nullptr, false);
+        std::this_thread::yield();  // one that it waits for may need this core
+    }
+}
+
 known& prepared(MPI_Comm comm) {
     known& k = known_of(comm);
-    if (!k.ours) k.ours.emplace(comm);
+    if (!k.ours) {
+        meet(comm);
+        k.ours.emplace(comm);
+    }
     return k;
 }
 
@@ -88,9 +113,22 @@ void check_data(const data& d) {
                           "check the arguments");
     if (d.type == MPI_DATATYPE_NULL)
         throw mpi::misuse(MPI_ERR_TYPE, "no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments");
+    {
+        const mpi::errors_returned instead_of_ending;
+        mpi::check_committed(d.type, MPI_COMM_SELF);
+    }
     // A datatype may hold addresses.
     if (d.address == nullptr && d.bytes() > 0 && mpi::inspect(d.type).true_lower == 0)
         throw mpi::misuse(MPI_ERR_BUFFER, "no buffer", "there is data to move", "check the arguments");
+}
+
+void check_operator(MPI_Op op, MPI_Datatype type) {
+    if (op == MPI_OP_NULL)
+        throw mpi::misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
+    if (mpi::number_of_op(op) < 0) return;
+    const mpi::errors_returned instead_of_ending;
+    std::array<std::byte, 64> nothing{};
+    mpi::check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, type, op), "MPI_Reduce_local");
 }
 
 void check_fits(const data& from, const data& to) {
@@ -98,6 +136,11 @@ void check_fits(const data& from, const data& to) {
         throw mpi::misuse(MPI_ERR_TRUNCATE,
                           fmt::format("{} for {}", format_bytes(to.bytes()), format_bytes(from.bytes())),
                           "data is copied whole", "make room for it");
+    if (from.bytes() > 0 && from.bytes() % mpi::element_bytes(to.type) != 0)
+        throw mpi::misuse(
+            MPI_ERR_TYPE,
+            fmt::format("{} to elements of {}", format_bytes(from.bytes()), format_bytes(mpi::element_bytes(to.type))),
+            "elements are copied whole", "check counts and datatypes");
 }
 
 void copy_data(const data& from, const data& to) {
@@ -116,7 +159,8 @@ void copy_data(const data& from, const data& to) {
 
 data room_like(const data& d, std::vector<std::byte>& memory) {
     const mpi::type_info t = mpi::inspect(d.type);
-    memory.resize(mpi::footprint(t, d.count));
+    // A user's operator may write whole elements, with what is behind their data.
+    memory.resize(mpi::footprint(t, d.count) + static_cast<std::size_t>(std::abs(t.extent)));
     return {memory.data() + mpi::origin(t, d.count), d.count, d.type};
 }
 
@@ -142,8 +186,7 @@ bool advance(NBC_Handle& handle, bool wait) {
         }
         s->on->under_way.erase(s->self);
     }
-    handle.operation = nullptr;
-    std::free(std::exchange(handle.tmpbuf, nullptr));
+    handle = {};
     if (s->trouble) std::rethrow_exception(s->trouble);
     return true;
 }

@@ -9,7 +9,6 @@
 #include <list>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,17 +43,19 @@ struct started;
 struct known {
     std::optional<mpi::communicator> ours{};  ///< once something was started on it
     std::string bcast{}, allreduce{};         ///< the algorithms that were asked for, by LibNBC's numbers
-    std::list<started*> under_way{};
+    std::list<started*> under_way{};          ///< in the order of their starts
 
     // Of schedules that the program has built:
     std::optional<mpi::private_communicator> built{};  ///< their messages; once one was started
     std::uint64_t next_built = 0;
-    std::set<std::uint64_t> running_built{};
 };
 /// Throws if it is no intra-communicator. Local.
 known& known_of(MPI_Comm comm);
 /// The same with `ours`: collective the first time.
 known& prepared(MPI_Comm comm);
+/// Before something that waits for other ranks: comes back when all are there, and goes on with what is under way until
+/// then, as another rank may have to be done with that first. Collective.
+void meet(MPI_Comm comm);
 
 /// What a handle points to.
 struct started {
@@ -88,8 +89,10 @@ struct data {
 
     std::int64_t bytes() const;
 };
-/// Throws if there is no such data.
+/// Throws if there is no such data, or its type is not committed.
 void check_data(const data& d);
+/// Throws if MPI does not combine data of this type so. Later it would end the program.
+void check_operator(MPI_Op op, MPI_Datatype type);
 /// Throws if there is no room for it.
 void check_fits(const data& from, const data& to);
 /// Their types may differ.

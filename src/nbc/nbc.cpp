@@ -2,6 +2,7 @@
 
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
+#include "mpi/mpi_stage.hpp"
 #include "mpi/process.hpp"
 #include "nbc/handles.hpp"
 
@@ -51,8 +52,8 @@ struct narrow_chunks {
 };
 
 /// The steps of this rank.
-std::string steps_of(mpi::communicator& on, const mpi::selection& how, const call& c) {
-    const intent what = mpi::looked_at_calls(on).intent_of(how, mpi::call_facts(c, on.rank(), on.size(), false));
+std::string steps_of(const mpi::communicator& on, const mpi::selection& how, const mpi::call_facts& c) {
+    const intent what = mpi::intent_of(c, how, on.hosts());
     return fmt::format("{}\n{}", what.use->id, to_string(build_one(*what.use, what.what, rank(on.rank()))));
 }
 
@@ -68,6 +69,7 @@ public:
             throw misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
                          fmt::format("the communicator has ranks 0 to {}", on_.size() - 1), "pass one of them");
         }
+        facts_ = mpi::call_facts(call_, on_.rank(), on_.size(), false);
         try {
             running_ = on_.start(how_, call_);
         } catch (const mpi::mpi_error&) {
@@ -85,7 +87,7 @@ public:
         running_.wait();
         return true;
     }
-    std::string steps() const override { return steps_of(on_, how_, call_); }
+    std::string steps() const override { return steps_of(on_, how_, facts_); }
 
 private:
     std::span<const std::int64_t> widened(wide_numbers& into, const int* from) const {
@@ -96,6 +98,7 @@ private:
     mpi::communicator& on_;
     mpi::selection how_;
     call call_;
+    mpi::call_facts facts_{};  // its datatypes may be freed later
     wide_numbers send_counts_{}, send_places_{}, recv_counts_{}, recv_places_{};
     mpi::request running_{};
 };
@@ -152,7 +155,9 @@ public:
             if (to.counts[i] > 0) mpi::unpack(mpi::inspect(types_[i]), at(in_, i), to.chunk(i), to.counts[i], comm());
         return true;
     }
-    std::string steps() const override { return steps_of(on_, {}, call_); }
+    std::string steps() const override {
+        return steps_of(on_, {}, mpi::call_facts(call_, on_.rank(), on_.size(), false));
+    }
 
 private:
     struct packed {
@@ -191,10 +196,10 @@ template <class Make>
 int start(const char* name, MPI_Comm comm, NBC_Handle* handle, Make make) {
     return answer(name, [&] {
         const stopwatch watch(spent.start);
-        NBC_Handle& into = check_handle(handle);
-        into = {};
+        if (handle != nullptr) *handle = {};
         known& k = prepared(comm);
-        give(into, make(k), k);
+        if (handle == nullptr) mpi::looked_at_calls(*k.ours).pass();  // other ranks may make the call
+        give(check_handle(handle), make(k), k);
     });
 }
 
@@ -262,23 +267,23 @@ T& check_result(T* result) {
     return *result;
 }
 
-/// The first that ends; the end if none is under way, nothing if none has ended.
-std::optional<int> any_ended(std::span<NBC_Handle> handles) {
+/// Looks for one that ends. True if one has, which is `index` then, or if none is under way. Throws if it has failed.
+bool any_ended(std::span<NBC_Handle> handles, int& index) {
     bool waits = false;
     for (std::size_t i = 0; i < handles.size(); ++i) {
         if (handles[i].operation == nullptr) continue;
-        if (advance(handles[i], false)) return static_cast<int>(i);
+        index = static_cast<int>(i);
+        if (advance(handles[i], false)) return true;
         waits = true;
     }
-    if (waits) return std::nullopt;
-    return MPI_UNDEFINED;
+    index = MPI_UNDEFINED;
+    return !waits;
 }
 
 /// to = left op right
 void operate(const data& to, const data& left, const data& right, MPI_Op op) {
     for (const data& d : {left, right, to}) check_data(d);
-    if (op == MPI_OP_NULL)
-        throw misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
+    check_operator(op, to.type);
     if (to.count == 0) return;
     const mpi::errors_returned instead_of_ending;
     std::vector<std::byte> memory;
@@ -436,14 +441,8 @@ int PNBC_Waitany(int count, NBC_Handle* handles, int* index, MPI_Status*) {
     return answer("NBC_Waitany", [&] {
         const stopwatch watch(spent.wait);
         const std::span<NBC_Handle> all = check_handles(count, handles);
-        check_result(index) = MPI_UNDEFINED;
-        for (;;) {
-            if (const auto ended = any_ended(all)) {
-                *index = *ended;
-                return;
-            }
-            std::this_thread::yield();  // one that it waits for may need this core
-        }
+        int& which = check_result(index);
+        while (!any_ended(all, which)) std::this_thread::yield();  // one that it waits for may need this core
     });
 }
 
@@ -460,11 +459,8 @@ int PNBC_Testall(int count, NBC_Handle* handles, int* flag, MPI_Status*) {
 int PNBC_Testany(int count, NBC_Handle* handles, int* index, int* flag, MPI_Status*) {
     return answer("NBC_Testany", [&] {
         const stopwatch watch(spent.test);
-        check_result(index) = MPI_UNDEFINED;
-        check_result(flag) = 0;
-        const auto ended = any_ended(check_handles(count, handles));
-        *flag = ended ? 1 : 0;
-        *index = ended.value_or(MPI_UNDEFINED);
+        check_result(flag) = 1;  // also if it has failed
+        *flag = any_ended(check_handles(count, handles), check_result(index)) ? 1 : 0;
     });
 }
 

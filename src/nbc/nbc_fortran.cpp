@@ -19,24 +19,32 @@ public:
         }
         number = free_.back();
         free_.pop_back();
-        return all_[static_cast<std::size_t>(number) - 1] = {};
+        entry& made = all_[static_cast<std::size_t>(number) - 1];
+        made = {{}, true};
+        return made.handle;
     }
+    /// Null if the number is of no operation.
     NBC_Handle* find(MPI_Fint number) {
         static NBC_Handle nothing;
         if (number == 0) return &(nothing = {});
-        return number > 0 && static_cast<std::size_t>(number) <= all_.size()
-                   ? &all_[static_cast<std::size_t>(number) - 1]
-                   : nullptr;
+        if (number < 0 || static_cast<std::size_t>(number) > all_.size()) return nullptr;
+        entry& found = all_[static_cast<std::size_t>(number) - 1];
+        return found.used ? &found.handle : nullptr;
     }
     void forget_if_ended(MPI_Fint& number) {
         const NBC_Handle* const h = number == 0 ? nullptr : find(number);
         if (h == nullptr || h->operation != nullptr) return;
+        all_[static_cast<std::size_t>(number) - 1].used = false;
         free_.push_back(number);
         number = 0;
     }
 
 private:
-    std::deque<NBC_Handle> all_{};
+    struct entry {
+        NBC_Handle handle{};
+        bool used = false;
+    };
+    std::deque<entry> all_{};
     std::vector<MPI_Fint> free_{};
 };
 handle_table& handles() {

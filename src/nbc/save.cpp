@@ -1,6 +1,7 @@
 // The schedules that the ranks of a communicator have built, in Rubato's symbolic form, as `rubato verify --file` reads
 // them: blocks of one size, of which all data is a multiple, in the input, the output, or scratch, which is all other
 // memory.
+#include "mpi/predefined.hpp"
 #include "mpi/private_communicator.hpp"
 #include "nbc/built.hpp"
 #include "rubato/builder.hpp"
@@ -102,7 +103,21 @@ void check_dense(const data& d) {
                      "use a datatype without gaps to verify the schedule");
 }
 
+/// A barrier's messages say only that a rank has come.
+std::vector<told_step> told_of_barrier(const built_schedule& b) {
+    std::vector<told_step> told;
+    for (const built_step& s : b.steps)
+        if (s.kind == step_kind::send || s.kind == step_kind::recv)
+            told.push_back(
+                {static_cast<std::int64_t>(s.kind), s.peer, static_cast<std::int64_t>(s.round), 0, 0, 0, 0, 0});
+    return told;
+}
+
 std::vector<told_step> told_by(const built_schedule& b, const problem& p, int me, const data& send, const data& recv) {
+    for (const built_step& s : b.steps)
+        if (s.peer == me)
+            throw misuse(MPI_ERR_RANK, "a message of a rank to itself", "verify knows none", "copy the data instead");
+    if (!traits(p.what).moves_data()) return told_of_barrier(b);
     check_dense(send);
     for (const built_step& s : b.steps) {
         if (s.kind != step_kind::recv) check_dense(s.from);
@@ -169,8 +184,8 @@ std::string step_text(const schedule& s, std::size_t i) {
 std::string file_text(const problem& p, std::span<const schedule> all) {
     std::string text =
         fmt::format(R"({{"id":"built","collective":"{}","ranks":{},"root":{},"segments":1,"radix":[],"commutative":{},)"
-                    R"("idempotent":false,"equal_parts":true,"parts":{},"rounds":0,"scratch":[)",
-                    traits(p.what).name, p.ranks, p.root.value, p.commutative, all.front().parts);
+                    R"("idempotent":{},"equal_parts":true,"parts":{},"rounds":0,"scratch":[)",
+                    traits(p.what).name, p.ranks, p.root.value, p.commutative, p.idempotent, all.front().parts);
     for (std::size_t r = 0; r < all.size(); ++r)
         text += fmt::format("{}[{}]", r == 0 ? "" : ",", fmt::join(all[r].scratch, ","));
     text += "],\"steps\":[";
@@ -239,37 +254,79 @@ void together(MPI_Comm comm, F f) {
                      "see what it says");
 }
 
+/// The operator of a rank's steps, as far as ranks can compare it.
+struct told_operator {
+    std::int64_t number = none;  ///< of a predefined one; -1: the program's own
+    std::int64_t commutes = 1;
+
+    static constexpr std::int64_t none = -2;  ///< nothing is combined
+};
+
+told_operator operator_of(const built_schedule& b, const data& vector) {
+    told_operator told;
+    const built_step* first = nullptr;
+    for (const built_step& s : b.steps) {
+        if (s.kind != step_kind::combine) continue;
+        if (first == nullptr) first = &s;
+        if (s.op != first->op || mpi::number_of_type(s.to.type) != mpi::number_of_type(vector.type))
+            throw misuse(MPI_ERR_OP, "steps that combine in other ways than the collective",
+                         "it has one operator and one datatype", "check the steps, and the datatype that is given");
+        int yes = 1;
+        check(MPI_Op_commutative(s.op, &yes), "MPI_Op_commutative");
+        told = {mpi::number_of_op(s.op), yes};
+    }
+    return told;
+}
+
+/// All ranks' together. Throws on all of them if they differ.
+void agree_on(const told_operator& mine, problem& p, MPI_Comm comm) {
+    std::vector<told_operator> all(static_cast<std::size_t>(p.ranks));
+    check(PMPI_Allgather(&mine, 2, MPI_INT64_T, all.data(), 2, MPI_INT64_T, comm), "MPI_Allgather");
+    std::erase_if(all, [](const told_operator& o) { return o.number == told_operator::none; });
+    if (all.empty()) return;
+    const std::int64_t number = all.front().number;
+    if (std::ranges::any_of(all, [number](const told_operator& o) { return o.number != number; }))
+        throw misuse(MPI_ERR_OP, "ranks that combine by different operators", "a collective has one",
+                     "check the steps");
+    p.commutative = std::ranges::all_of(all, [](const told_operator& o) { return o.commutes != 0; });
+    p.idempotent = number >= 0 && mpi::predefined_ops()[static_cast<std::size_t>(number)].idempotent;
+}
+
+void check_arguments(const built_schedule* mine, const char* what, const data& send, const char* file) {
+    if (mine == nullptr || !mine->committed)
+        throw misuse(MPI_ERR_REQUEST, "no schedule that is committed", "it is saved whole", "call NBC_Sched_commit");
+    if (what == nullptr || file == nullptr)
+        throw misuse(MPI_ERR_ARG, "no collective, or no file", "the call needs both", "pass their names");
+    if (send.count < 0)
+        throw misuse(MPI_ERR_COUNT, fmt::format("a count of {}", send.count), "it counts elements",
+                     "check the arguments");
+    check_data({nullptr, 0, send.type});
+}
+
 }  // namespace
 
-void save(const built_schedule& mine, collective what, const data& send, const data& recv, int root, MPI_Comm user,
-          const std::string& file) {
+void save(const built_schedule* mine, const char* what, const data& send, const data& recv, int root, MPI_Comm user,
+          const char* file) {
+    meet(user);
     const mpi::private_communicator ours(user);
     const MPI_Comm comm = ours.get();
     const int me = mpi::rank_in(comm);
     problem p;
-    p.what = what;
     p.ranks = mpi::size_of(comm);
     p.root = rank(root);
     std::vector<told_step> told;
-    int commutes = 1;
+    told_operator combines;
     together(comm, [&] {
+        check_arguments(mine, what, send, file);
+        p.what = parse_collective(what);
         rubato::check(p);
-        if (traits(what).irregular)
-            throw misuse(MPI_ERR_ARG, fmt::format("a {}", traits(what).name), "its chunks differ in size",
+        if (traits(p.what).irregular)
+            throw misuse(MPI_ERR_ARG, fmt::format("a {}", traits(p.what).name), "its chunks differ in size",
                          "save it with equal chunks, as the collective without v");
-        check_data({nullptr, 0, send.type});
-        if (send.count < 0)
-            throw misuse(MPI_ERR_COUNT, fmt::format("a count of {}", send.count), "it counts elements",
-                         "check the arguments");
-        told = told_by(mine, p, me, send, recv);
-        for (const built_step& s : mine.steps) {
-            int yes = 1;
-            if (s.kind == step_kind::combine) check(MPI_Op_commutative(s.op, &yes), "MPI_Op_commutative");
-            commutes = std::min(commutes, yes);
-        }
+        told = told_by(*mine, p, me, send, recv);
+        combines = operator_of(*mine, send);
     });
-    check(PMPI_Allreduce(MPI_IN_PLACE, &commutes, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
-    p.commutative = commutes != 0;
+    agree_on(combines, p, comm);
     const auto ranks = static_cast<std::size_t>(p.ranks);
     const int count = static_cast<int>(told.size());
     std::vector<int> steps(ranks);

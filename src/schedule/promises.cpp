@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace rubato {
 
@@ -46,6 +47,7 @@ std::size_t promises::chunks(buffer b) const {
 }
 
 std::size_t promises::shapes(buffer b) const {
+    if (equal_ && !t_.irregular) return SIZE_MAX;  // one is as good as another
     // If chunks are equal, or the input measures all, any rank's chunk may be the shape; else only the buffer's own.
     return (t_.irregular && !t_.measured_by_input() ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
 }
@@ -56,7 +58,7 @@ bool promises::tells_size(std::int32_t r, block shape) const {
 }
 
 size_key promises::size(std::int32_t r, buffer where, block shape) const {
-    if (!t_.irregular) return {shape % parts_ % sizes_, 0};
+    if (!t_.irregular) return {equal_ ? 0 : shape % parts_, 0};
     const bool input = where == buffer::input;
     const std::int64_t mine = std::int64_t{r} * parts_;
     if (t_.measured_by_input()) return {shape, 0};

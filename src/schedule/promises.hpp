@@ -44,7 +44,7 @@ class RUBATO_API promises {
 public:
     /// `equal`: the parts of a chunk have one size, where chunks have.
     promises(const problem& p, std::uint32_t parts, bool equal = false)
-        : p_(p), t_(traits(p.what)), parts_(parts), sizes_(equal ? 1 : parts) {}
+        : p_(p), t_(traits(p.what)), parts_(parts), equal_(equal) {}
 
     /// Blocks of the input or output that MPI gives rank r.
     std::size_t blocks(std::int32_t r, buffer b) const { return gives(r, b) ? chunks(b) * parts_ : 0; }
@@ -73,7 +73,7 @@ private:
     const problem& p_;
     const collective_traits& t_;
     std::uint32_t parts_;
-    std::uint32_t sizes_;  // of parts
+    bool equal_;
 };
 
 }  // namespace rubato

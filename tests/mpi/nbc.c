@@ -439,8 +439,94 @@ static void built(const char* folder) {
     REQUIRE(NBC_Sched_save(&schedule, "gatherv", theirs, theirs, 1, MPI_INT, 0, MPI_COMM_WORLD, "x") ==
             NBC_INVALID_PARAM);
     REQUIRE(NBC_Start(&handles[0], MPI_COMM_WORLD, &schedule) == NBC_INVALID_PARAM); /* no such rank */
-    OK(NBC_Sched_create(&schedule));
     OK(NBC_Sched_free(&schedule));
+    OK(NBC_Sched_create(&schedule));
+    REQUIRE(NBC_Sched_op(theirs, theirs + 1, theirs + 2, 1, MPI_DOUBLE, MPI_BAND, &schedule) == NBC_OP_NOT_SUPPORTED);
+    MPI_Datatype raw;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &raw);
+    REQUIRE(NBC_Sched_send(theirs, 1, raw, 0, &schedule) == NBC_DATATYPE_NOT_SUPPORTED); /* not committed */
+    MPI_Type_free(&raw);
+    REQUIRE(NBC_Sched_copy(theirs, 3, MPI_INT, theirs + 8, 2, MPI_DOUBLE, &schedule) == NBC_DATATYPE_NOT_SUPPORTED);
+    OK(NBC_Sched_copy(theirs, 0, MPI_INT, theirs + 8, 0, MPI_INT, &schedule));
+    OK(NBC_Sched_free(&schedule));
+    /* The ranks count what one of them is refused. */
+    int mine[16], sum[16];
+    for (int i = 0; i < 16; ++i) mine[i] = me + i;
+    if (me == 0) REQUIRE(NBC_Start(&handles[0], MPI_COMM_WORLD, &schedule) == NBC_BAD_SCHED);
+    if (me != 0) {
+        OK(NBC_Sched_create(&schedule));
+        OK(NBC_Sched_commit(&schedule));
+        handles[0].tmpbuf = NULL;
+        OK(NBC_Start(&handles[0], MPI_COMM_WORLD, &schedule));
+        OK(NBC_Wait(&handles[0]));
+    }
+    OK(line_allreduce(mine, sum, 16, &handles[0], NULL, 0));
+    OK(NBC_Wait(&handles[0]));
+    REQUIRE(sum[3] == ranks * 3 + ranks * (ranks - 1) / 2);
+}
+
+/* Everybody sends all it has to the rank 2^k places on: right for a maximum, as a value may be counted twice. */
+static int spread_maximum(int* in, int* out, int n, NBC_Handle* handle, MPI_Op op, const char* save) {
+    NBC_Schedule schedule;
+    int res = NBC_Sched_create(&schedule);
+    int* const part = malloc(sizeof(int) * (size_t)(n + 1));
+    handle->tmpbuf = part;
+    res |= NBC_Sched_copy(in, n, MPI_INT, out, n, MPI_INT, &schedule);
+    for (int w = 1; w < ranks; w *= 2) {
+        res |= NBC_Sched_barrier(&schedule);
+        res |= NBC_Sched_send(out, n, MPI_INT, (me + w) % ranks, &schedule);
+        res |= NBC_Sched_recv(part, n, MPI_INT, (me - w + ranks) % ranks, &schedule);
+        res |= NBC_Sched_barrier(&schedule);
+        res |= NBC_Sched_op(out, part, out, n, MPI_INT, op, &schedule);
+    }
+    res |= NBC_Sched_commit(&schedule);
+    if (save != NULL) res |= NBC_Sched_save(&schedule, "allreduce", in, out, n, MPI_INT, 0, MPI_COMM_WORLD, save);
+    return res | NBC_Start(handle, MPI_COMM_WORLD, &schedule);
+}
+
+static void saved(const char* folder) {
+    int in[8], out[8], theirs[8];
+    char file[4096];
+    NBC_Handle h;
+    for (int i = 0; i < 8; ++i) in[i] = (me * 7 + i * 3) % 11;
+    snprintf(file, sizeof file, "%s/maximum.json", folder ? folder : "");
+    OK(spread_maximum(in, out, 8, &h, MPI_MAX, folder ? file : NULL));
+    OK(NBC_Wait(&h));
+    MPI_Allreduce(in, theirs, 8, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    REQUIRE(same(out, theirs, 8));
+    if (folder == NULL || ranks == 1) return;
+    /* One rank has another operator: refused on all of them. */
+    REQUIRE((spread_maximum(in, out, 8, &h, me == 1 ? MPI_MIN : MPI_MAX, file) & NBC_OP_NOT_SUPPORTED) != 0);
+    OK(NBC_Wait(&h));
+    snprintf(file, sizeof file, "%s/twice.json", folder);
+    OK(spread_maximum(in, out, 8, &h, MPI_SUM, file));
+    OK(NBC_Wait(&h));
+}
+
+/* The first use of a communicator waits for all ranks, and meanwhile goes on with what others wait for. */
+static void first_use(void) {
+    MPI_Comm other;
+    NBC_Handle h, later;
+    int *in = numbers(3000, 3), *out = numbers(3000, 4), *theirs = numbers(3000, 4);
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    for (int built = 0; built < 2; ++built) { /* for its messages a schedule needs something more */
+        OK(built ? line_allreduce(in, out, 3000, &h, NULL, 0)
+                 : NBC_Iallreduce(in, out, 3000, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &h));
+        if (me % 2 == 0) OK(NBC_Wait(&h));
+        if (built)
+            OK(dissemination(other, &later, NULL));
+        else
+            OK(NBC_Ibarrier(other, &later));
+        OK(NBC_Wait(&h));
+        OK(NBC_Wait(&later));
+        MPI_Allreduce(in, theirs, 3000, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        REQUIRE(same(out, theirs, 3000));
+    }
+    /* Freed with a schedule under way. */
+    OK(dissemination(other, &later, NULL));
+    MPI_Comm_free(&other);
+    OK(NBC_Wait(&later));
+    free(in), free(out), free(theirs);
 }
 
 int main(int argc, char** argv) {
@@ -459,7 +545,9 @@ int main(int argc, char** argv) {
     local_ones();
     wrong_arguments();
     freed();
+    first_use();
     built(argc > 1 ? argv[1] : NULL);
+    saved(argc > 1 ? argv[1] : NULL);
     NBC_Reset_times();
     if (me == 0) NBC_Print_times(1);
     if (me == 0) printf("%d checks passed\n", checked);
