@@ -47,7 +47,7 @@ complain() { # what mode
     grep -v '^$' "$err" | tail -n 5 >&2 || true
 }
 
-# Modes are words such as observe, auto, force=reduce/chain.
+# Modes are words such as observe, auto, force=reduce/chain; with ,thread the background thread works for them.
 in_modes() { # name tolerance modes command...
     what=$1
     tolerance=$2
@@ -64,7 +64,11 @@ in_modes() { # name tolerance modes command...
     fi
     for mode in $modes; do
         compared=$((compared + 1))
-        launch env "RUBATO_OUTPUT=$folder/observed.rubato" "$rubato" exec --mode "$mode" --spend 10000% -- "$@"
+        background=
+        [ "$mode" = "${mode%,thread}" ] || background="--background on"
+        # shellcheck disable=SC2086
+        launch env "RUBATO_OUTPUT=$folder/observed.rubato" "$rubato" exec --mode "${mode%,thread}" $background \
+            --spend 10000% -- "$@"
         relevant <"$out" >"$folder/mode.txt"
         if [ "$status" = "$native_status" ] && equal "$tolerance" "$folder/native.txt" "$folder/mode.txt"; then
             rm -rf "$folder/observed.rubato" "$folder/observed.rubato.parts" "$out" "$err"

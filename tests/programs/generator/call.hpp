@@ -6,6 +6,7 @@
 #include "issue.hpp"
 
 #include <string>
+#include <utility>
 
 namespace random_program {
 
@@ -28,6 +29,8 @@ public:
 
     /// Makes or begins the call, with data of this iteration, after some microseconds.
     void start(std::uint64_t iteration, int late_us);
+    /// Of a call that was started, for who ends it in another way; finish() then adds its results.
+    MPI_Request take_request() { return std::exchange(request_, MPI_REQUEST_NULL); }
     /// Ends the call, and adds all results that the rank sees.
     void finish(digest& sum);
     std::string description() const;

@@ -47,8 +47,10 @@ private:
             at_once(seed);
         } else if (kind < 28) {
             loop(where, seed);
-        } else if (kind < 40) {
+        } else if (kind < 39) {
             start_nonblocking(where, seed);
+        } else if (kind < 40) {
+            storm(where, seed);
         } else if (kind < 48) {
             const int drawn = dice_.between(1, 3);
             const int times = persists ? drawn : 1;
@@ -125,12 +127,69 @@ private:
         pending_.back()->start(0, 0);
     }
 
+    /// Very many, with a blocking one here and there.
+    void storm(int where, std::uint64_t seed) {
+        const int calls = dice_.between(40, 500);
+        dice d(seed);
+        for (int i = 0; i < calls; ++i) {
+            const std::uint64_t drawn = d.seed();
+            if (!d.chance(4))
+                start_nonblocking(where, drawn);
+            else if (in(where))
+                one(places_[std::size_t(where)], drawn, form::blocking, false, 1, -1, sum_);
+        }
+        end_pending();
+    }
+
+    /// Each rank in its own way; results are added in the order in which calls were started.
     void end_pending() {
+        dice own(dice_.seed(), static_cast<std::uint64_t>(world_me_) + 1);
+        std::vector<MPI_Request> requests;
+        for (const auto& c : pending_) requests.push_back(c->take_request());
+        complete(requests, own);
         for (const auto& c : pending_) {
             c->finish(sum_);
             trace(*c, sum_);
         }
         pending_.clear();
+    }
+
+    static void complete(std::vector<MPI_Request>& requests, dice& own) {
+        const int n = static_cast<int>(requests.size());
+        std::vector<int> indices(requests.size());
+        int done = 0;
+        int which = 0;
+        switch (own.below(8)) {
+            case 0:
+                for (MPI_Request& r : requests) MPI_Wait(&r, MPI_STATUS_IGNORE);
+                break;
+            case 1:
+                for (int i = n; i > 0; --i) MPI_Wait(&requests[std::size_t(i - 1)], MPI_STATUS_IGNORE);
+                break;
+            case 2: MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE); break;
+            case 3:
+                for (int i = 0; i < n; ++i) MPI_Waitany(n, requests.data(), &which, MPI_STATUS_IGNORE);
+                break;
+            case 4:
+                do MPI_Waitsome(n, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+                while (done != MPI_UNDEFINED);
+                break;
+            case 5:
+                do MPI_Testall(n, requests.data(), &done, MPI_STATUSES_IGNORE);
+                while (done == 0);
+                break;
+            case 6:
+                do MPI_Testsome(n, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+                while (done != MPI_UNDEFINED);
+                break;
+            default:
+                for (int left = n; left > 0;) {
+                    MPI_Request& r = requests[std::size_t(own.below(n))];
+                    if (r == MPI_REQUEST_NULL) continue;
+                    MPI_Test(&r, &done, MPI_STATUS_IGNORE);
+                    if (done != 0) --left;
+                }
+        }
     }
 
     /// Two threads, each with a communicator of its own; one after the other without threads.
