@@ -137,13 +137,13 @@ std::string overlap_text(const measured_case& c) {
     if (c.overlaps.empty()) return {};
     const auto share = [](const std::optional<double>& s) { return s ? percent(*s) : "-"; };
     std::vector<std::vector<std::string>> rows{{"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE",
-                                                "HIDDEN", "IN CALLS", "FREED", "CPU OVERHEAD", "SAMPLES"}};
+                                                "HIDDEN", "IN CALLS", "FREED", "CPU OVERHEAD", "BUSY", "SAMPLES"}};
     for (const results::overlap_summary& o : c.overlaps)
         rows.push_back({short_name(c, o.name), o.method, fmt::format("{}", o.tests), time_text(o.total),
                         time_text(o.computation), time_text(o.visible), share(o.hidden), time_text(o.in_calls),
-                        share(o.freed), time_text(o.overhead), fmt::format("{}", o.samples)});
+                        share(o.freed), time_text(o.overhead), share(o.busy), fmt::format("{}", o.samples)});
     return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes),
-                       align(rows, {false, false, true, true, true, true, true, true, true, true, true}));
+                       align(rows, {false, false, true, true, true, true, true, true, true, true, true, true}));
 }
 
 std::string model_text(const report::analysis& a) {

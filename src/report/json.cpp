@@ -100,7 +100,7 @@ json as_json(const results::overlap_summary& o) {
             {"total", o.total},       {"computation", o.computation},
             {"visible", o.visible},   {"hidden", or_null(o.hidden)},
             {"in_calls", o.in_calls}, {"freed", or_null(o.freed)},
-            {"overhead", o.overhead}};
+            {"overhead", o.overhead}, {"busy", or_null(o.busy)}};
 }
 
 json name_of(const entry* e) { return e != nullptr ? json(e->name) : json(); }

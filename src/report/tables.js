@@ -162,6 +162,7 @@ function overlaps() {
                 cell: o =>
                     o.computation > 0 ? `${time_text(o.overhead)} (${percent(o.overhead / o.computation)})` : '\u2013'
             },
+            share_column('Busy', o => o.busy),
             {title: 'Samples', number: true, value: o => o.samples, cell: o => o.samples},
         ],
         rows));

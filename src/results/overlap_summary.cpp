@@ -50,6 +50,7 @@ std::vector<overlap_summary> summarise(std::span<const overlap> samples) {
     all.reserve(groups.size());
     for (const group& g : groups) all.push_back(summary_of(g));
     for (overlap_summary& s : all) {
+        if (s.computation <= 0 && s.total > 0) s.busy = s.overhead / s.total;
         const auto blocking = std::ranges::find_if(
             all, [&s](const overlap_summary& b) { return b.name == s.name && b.method == "blocking"; });
         if (blocking == all.end() || s.computation <= 0) continue;

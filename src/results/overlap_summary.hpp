@@ -30,6 +30,9 @@ struct overlap_summary {
     double overhead = 0;
     std::optional<double> hidden{};  ///< share of the contestant's blocking call that does not delay the computation
     std::optional<double> freed{};   ///< share of the blocking call's time that the calling thread gets back
+    /// Of calls without a computation: processor time by elapsed time (III.2.3). What is missing to 1 could be won by
+    /// overlap without a second core; MPI libraries that poll while they wait leave nothing.
+    std::optional<double> busy{};
 };
 /// One per contestant, method and number of tests, in the order of their first samples. Shares are of
 /// those with a computation, if the blocking call was measured.

@@ -47,6 +47,7 @@ TEST(overlap, medians_by_contestant_method_and_tests) {
         all.push_back(sample_of("nonblocking+compute", 0, 300us + extra, 100us, 30us));
         all.push_back(sample_of("blocking", 0, 70us + extra));
         all.back().waiting = 60us;
+        all.back().overhead = 35us;
     }
     all.push_back(sample_of("blocking", 0, 1s));
     all.back().name = "reduce/chain";
@@ -63,6 +64,8 @@ TEST(overlap, medians_by_contestant_method_and_tests) {
     EXPECT_EQ(is[1].freed, 0);
     EXPECT_EQ(is[2].method, "blocking");
     EXPECT_FALSE(is[2].hidden) << "without computation";
+    EXPECT_DOUBLE_EQ(is[2].busy.value(), 0.35);
+    EXPECT_FALSE(is[0].busy) << "a computation is busy, too";
     EXPECT_EQ(is[3].name, "reduce/chain");
 }
 
