@@ -82,6 +82,28 @@ std::string rows_text(const observed& o, bool all) {
     return out.empty() ? "\nNo collective was seen.\n" : out;
 }
 
+std::string overlap_text(const observed& o) {
+    table lines{
+        {"OPERATION", "BYTES", "WHERE", "CALLS", "START", "APART", "WAITED", "COULD BE HIDDEN", "ALONE", "HIDDEN"}};
+    for (std::size_t i = 0; i < o.from.rows.size(); ++i) {
+        const row& r = o.from.rows[i];
+        const auto is = report::overlap_of(o, i);
+        if (!is) continue;
+        const std::optional<double> hidden = is->hidden();
+        lines.push_back({operation_text(r), format_bytes(r.bytes), where(o, r), fmt::format("{}", r.calls),
+                         format_time(is->start), format_time(is->apart), format_time(is->waited),
+                         format_time(is->could_be_hidden()), is->alone ? format_time(*is->alone) : "-",
+                         hidden ? percent(*hidden, 0) : "-"});
+    }
+    if (lines.size() == 1) return {};
+    return fmt::format(
+        "\nnon-blocking calls: time in the start, then apart from it, then waiting for its end; what was waited for "
+        "could be\n"
+        "hidden as far as the program was apart. Hidden: of the time alone, simulated, what the program did not "
+        "pay\n\n{}",
+        align(lines, {false, true, false, true, true, true, true, true, true, true}));
+}
+
 std::string instead_text(const observed& o, bool all) {
     if (!o.network) return "\nWith --model MODEL, what each algorithm would have taken is simulated.\n";
     if (o.from.rows.empty()) return {};
@@ -135,8 +157,8 @@ std::string decisions_text(const observed& o) {
 }  // namespace
 
 std::string observed_text(const observed& o, bool all) {
-    return fmt::format("{}\n{}{}{}{}", report::summary(o), rows_text(o, all), instead_text(o, all), recalled_text(o),
-                       decisions_text(o));
+    return fmt::format("{}\n{}{}{}{}{}", report::summary(o), rows_text(o, all), overlap_text(o), instead_text(o, all),
+                       recalled_text(o), decisions_text(o));
 }
 
 }  // namespace rubato::cli

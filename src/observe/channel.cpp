@@ -52,9 +52,9 @@ std::size_t recorder::channel::hash::operator()(const key& k) const noexcept {
     return h;
 }
 
-void recorder::channel::record(const seen& s) noexcept {
+sums* recorder::channel::record(const seen& s) noexcept {
     const std::uint64_t invocation = calls_++;
-    if (mine_ == nullptr) return;
+    if (mine_ == nullptr) return nullptr;
     const key k{s.site, s.root, s.what, s.how, size_class_of(s.bytes)};
     std::uint32_t& recent = recent_[hash()(k) % recent_.size()];
     if (recent == 0 || rows_[recent - 1].of != k) {
@@ -63,11 +63,11 @@ void recorder::channel::record(const seen& s) noexcept {
             if (found == rows_.size()) {
                 store(mine_->lost, mine_->lost + 1);
                 store_last(mine_->calls, calls_);
-                return;
+                return nullptr;
             }
             recent = static_cast<std::uint32_t>(found) + 1;
         } catch (const std::exception&) {  // no memory: the program will notice
-            return;
+            return nullptr;
         }
     }
     sums& total = *rows_[recent - 1].where;
@@ -76,6 +76,7 @@ void recorder::channel::record(const seen& s) noexcept {
     store_last(total.calls, total.calls + 1);
     keep(invocation, recent - 1, s);
     store_last(mine_->calls, calls_);
+    return &total;
 }
 
 sums* recorder::channel::row_of(const seen& s) noexcept {
@@ -92,6 +93,12 @@ void add(sums& row, std::int64_t bytes, time_ns time) noexcept {
     std::atomic_ref(row.bytes).fetch_add(bytes, std::memory_order_relaxed);
     std::atomic_ref(row.time).fetch_add(time.count(), std::memory_order_relaxed);
     std::atomic_ref(row.calls).fetch_add(1, std::memory_order_release);
+}
+
+void add_end(sums& row, time_ns apart, time_ns waited) noexcept {
+    std::atomic_ref(row.apart).fetch_add(apart.count(), std::memory_order_relaxed);
+    std::atomic_ref(row.waited).fetch_add(waited.count(), std::memory_order_relaxed);
+    std::atomic_ref(row.ended).fetch_add(1, std::memory_order_release);
 }
 
 /// Slots are filled one after the other. When all are full, half of the invocations are dropped. Their slots take the

@@ -63,6 +63,10 @@ struct row {
     std::int64_t bytes = 0;    ///< of a call, mean
     time_ns time{};            ///< in the call, sum over the ranks
     time_ns median{};          ///< in the call, of those that were kept; 0 if none was
+    // Of calls that do not block, see part_row; sums over the ranks.
+    std::uint64_t ended = 0;
+    time_ns apart{};
+    time_ns waited{};
     std::optional<arrivals_seen> seen{};
 };
 

@@ -49,6 +49,7 @@ void to_json(json& j, const row& r) {
          {"bytes", r.bytes},
          {"time", r.time},
          {"median", r.median}};
+    if (r.ended > 0) j.update({{"ended", r.ended}, {"apart", r.apart}, {"waited", r.waited}});
     if (r.seen) j["seen"] = *r.seen;
 }
 
@@ -66,6 +67,11 @@ row row_from(const json& j) {
     j.at("bytes").get_to(r.bytes);
     j.at("time").get_to(r.time);
     j.at("median").get_to(r.median);
+    if (j.contains("ended")) {
+        j["ended"].get_to(r.ended);
+        j.at("apart").get_to(r.apart);
+        j.at("waited").get_to(r.waited);
+    }
     if (j.contains("seen")) r.seen = j["seen"].get<arrivals_seen>();
     return r;
 }
@@ -74,7 +80,7 @@ row row_from(const json& j) {
 bool consistent(const observation& o, const row& r) {
     if (r.communicator >= o.communicators.size() || r.site >= o.sites.size()) return false;
     const std::size_t ranks = o.communicators[r.communicator].members.size();
-    if (ranks == 0 || r.bytes < 0 || r.root < 0) return false;
+    if (ranks == 0 || r.bytes < 0 || r.root < 0 || r.apart < time_ns{} || r.waited < time_ns{}) return false;
     if (!r.seen) return true;
     return r.seen->pattern.size() == ranks && std::ranges::all_of(r.seen->examples, [&](const invocation& i) {
                return i.arrivals.size() == ranks && i.exits.size() == ranks;

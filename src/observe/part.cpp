@@ -165,7 +165,8 @@ private:
         const bool sane = s.calls > 0 && s.calls <= most_calls && s.site < sites_.size() &&
                           s.what < collectives().size() && s.how <= static_cast<std::uint8_t>(form::persistent) &&
                           s.size_class < 64 && s.bytes >= 0 && s.bytes <= most_time && s.time >= 0 &&
-                          s.time <= most_time;
+                          s.time <= most_time && s.apart >= 0 && s.apart <= most_time && s.waited >= 0 &&
+                          s.waited <= most_time && s.ended <= most_calls;
         if (!sane) return {};
         return {sites_[s.site],
                 static_cast<collective>(s.what),
@@ -174,7 +175,10 @@ private:
                 s.size_class,
                 s.calls,
                 s.bytes,
-                time_ns(s.time)};
+                time_ns(s.time),
+                s.ended,
+                time_ns(s.apart),
+                time_ns(s.waited)};
     }
 
     part made_{};

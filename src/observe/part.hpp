@@ -26,6 +26,10 @@ struct part_row {
     std::uint64_t calls = 0;  ///< 0: nothing is known
     std::int64_t bytes = 0;
     time_ns time{};
+    // Of calls that do not block, and whose end was seen:
+    std::uint64_t ended = 0;
+    time_ns apart{};   ///< from their return to the call that ended them
+    time_ns waited{};  ///< in that call, which may have ended others, too: then a part of it
 };
 
 struct part_event {

@@ -11,7 +11,7 @@
 
 namespace rubato::observe {
 
-inline constexpr std::array<char, 16> magic{'r', 'u', 'b', 'a', 't', 'o', ' ', 'p', 'a', 'r', 't', ' ', '1', '\n'};
+inline constexpr std::array<char, 16> magic{'r', 'u', 'b', 'a', 't', 'o', ' ', 'p', 'a', 'r', 't', ' ', '2', '\n'};
 
 struct file_head {
     std::array<char, 16> magic;
@@ -76,6 +76,9 @@ struct block_part {
 struct sums {
     std::int64_t bytes;
     std::int64_t time;
+    std::int64_t apart;  ///< see part_row
+    std::int64_t waited;
+    std::uint64_t ended;
     std::uint64_t calls;  ///< 0: not in use
     std::uint32_t site;
     std::int32_t root;

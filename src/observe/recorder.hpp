@@ -93,11 +93,15 @@ private:
 
 /// One more call of a row; any thread.
 void add(sums& row, std::int64_t bytes, time_ns time) noexcept;
+/// A call that did not block has ended: `apart`, from its return to the call that ended it; `waited`, in that call. Any
+/// thread.
+void add_end(sums& row, time_ns apart, time_ns waited) noexcept;
 
 /// One thread at a time; different channels are independent.
 class recorder::channel {
 public:
-    void record(const seen& s) noexcept;
+    /// Returns its row, as row_of does.
+    sums* record(const seen& s) noexcept;
     /// The row of such calls, for calls that are only added up; valid as long as the recorder; null if there is no
     /// room.
     sums* row_of(const seen& s) noexcept;

@@ -154,7 +154,10 @@ private:
                 auto& [calls, bytes] = collected_[rows[i].back()].by_rank[m[i]];
                 calls += r.calls;
                 bytes = sum(bytes, r.bytes);
-                to.time = time_ns(sum(to.time.count(), r.time.count()));
+                for (const auto& [total, more] :
+                     {std::pair{&to.time, r.time}, std::pair{&to.apart, r.apart}, std::pair{&to.waited, r.waited}})
+                    *total = time_ns(sum(total->count(), more.count()));
+                to.ended += r.ended;
             }
             for (const part_event& e : v.channels[i]->events)
                 collected_[rows[i][e.row]].stays.push_back(static_cast<double>((e.exit - e.arrival).count()));

@@ -96,12 +96,12 @@ int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request*
     return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
 }
 
-/// Mode auto: lets the background thread help with a call that the MPI library makes.
+/// Mode auto: whether the background thread helps with a call that the MPI library makes.
 template <collective What, class Arguments>
-void help(session& now, MPI_Comm comm, const Arguments& a, MPI_Request request) {
+bool is_helped(session& now, MPI_Comm comm, const Arguments& a) {
+    if (!now.pilots().helps_started()) return false;
     const communicator_state* const where = now.communicators().find(comm);
-    if (where != nullptr && !where->inter && where->size > 1 && !is_left_alone<What>(a, *where))
-        started_natively().started(request);
+    return where != nullptr && !where->inter && where->size > 1 && !is_left_alone<What>(a, *where);
 }
 
 /// What is recorded of a call, without its times.
@@ -125,15 +125,19 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     else
         code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
     if (code != MPI_SUCCESS) return code;
-    if constexpr (How == form::nonblocking)
-        if (now->pilots().helps_started()) help<What>(*now, comm, a, *request);
     const time_ns exit = own_time();
     const communicator_state* const where = now->communicators().find(comm);
-    if (where == nullptr || where->channel == nullptr) return code;
-    observe::seen what = seen_of<What, How>(site, a, *where);
-    what.arrival = arrival;
-    what.exit = exit;
-    where->channel->record(what);
+    observe::sums* row = nullptr;
+    if (where != nullptr && where->channel != nullptr) {
+        observe::seen what = seen_of<What, How>(site, a, *where);
+        what.arrival = arrival;
+        what.exit = exit;
+        row = where->channel->record(what);
+    }
+    if constexpr (How == form::nonblocking) {
+        const bool helped = is_helped<What>(*now, comm, a);
+        if (row != nullptr || helped) started_natively().started(*request, {row, exit, helped});
+    }
     return code;
 }
 

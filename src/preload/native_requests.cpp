@@ -2,7 +2,9 @@
 
 #include "mpi/process.hpp"
 #include "preload/lasting.hpp"
+#include "rubato/clock.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -15,33 +17,44 @@ native_requests& started_natively() {
 
 /// Any call makes MPI go on with everything.
 activity native_requests::look() const {
-    if (!some()) return activity::nothing;
+    if (helped_.load(std::memory_order_relaxed) == 0) return activity::nothing;
     int found = 0;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &found, MPI_STATUS_IGNORE);
     return activity::listening;
 }
 
-void native_requests::started(MPI_Request r) noexcept {
+void native_requests::started(MPI_Request r, const under_way& what) noexcept {
+    if (r == MPI_REQUEST_NULL) return;
     const std::lock_guard lock(mutex_);
-    if (refused_ || r == MPI_REQUEST_NULL) return;
     try {
-        all_.insert(r);
+        const auto [at, added] = all_.try_emplace(r);
+        if (!added && at->second.helped) --helped_;  // its end was not seen
+        at->second = what;
+        at->second.helped &= !refused_;
         count_ = all_.size();
-        if (!watched_)
-            watched_ = mpi::background_thread().watch([this] { return look(); });
-        else
-            mpi::background_thread().wake();
+        if (at->second.helped) {
+            ++helped_;
+            if (!watched_)
+                watched_ = mpi::background_thread().watch([this] { return look(); });
+            else
+                mpi::background_thread().wake();
+        }
     } catch (const std::exception& e) {  // no thread, or no memory: they go on in calls alone
         refused_ = true;
-        all_.clear();
-        count_ = 0;
+        for (auto& [request, known] : all_) known.helped = false;
+        helped_ = 0;
         std::fprintf(stderr, "rubato: %s; nothing advances in the background\n", e.what());
     }
 }
 
-void native_requests::ended(MPI_Request r) noexcept {
+void native_requests::ended(MPI_Request r, time_ns called, time_ns took) noexcept {
     const std::lock_guard lock(mutex_);
-    all_.erase(r);
+    const auto found = all_.find(r);
+    if (found == all_.end()) return;
+    const under_way& was = found->second;
+    if (was.helped) --helped_;
+    if (was.row != nullptr) observe::add_end(*was.row, std::max(called - was.since, time_ns{}), took);
+    all_.erase(found);
     count_ = all_.size();
 }
 
@@ -50,6 +63,8 @@ void native_requests::end() noexcept {
     {
         const std::lock_guard lock(mutex_);
         refused_ = true;
+        all_.clear();  // the recorder ends, too
+        count_ = helped_ = 0;
         watched.swap(watched_);
     }
     if (watched) mpi::background_thread().leave(*watched);
@@ -59,14 +74,22 @@ completed_requests::completed_requests(int count, const MPI_Request* requests) n
     if (!started_natively().some() || requests == nullptr || count <= 0) return;
     try {
         before_.assign(requests, requests + count);
+        called_ = own_time();
     } catch (const std::bad_alloc&) {
-        // The thread looks after them for longer than needed.
+        // The thread looks after them for longer than needed, and their ends are not recorded.
     }
 }
 
 completed_requests::~completed_requests() {
+    const auto is_completed = [this](std::size_t i) {
+        return before_[i] != MPI_REQUEST_NULL && now_[i] == MPI_REQUEST_NULL;
+    };
+    time_ns::rep completed = 0;
+    for (std::size_t i = 0; i < before_.size(); ++i) completed += is_completed(i) ? 1 : 0;
+    if (completed == 0) return;
+    const time_ns each = (own_time() - called_) / completed;
     for (std::size_t i = 0; i < before_.size(); ++i)
-        if (before_[i] != MPI_REQUEST_NULL && now_[i] == MPI_REQUEST_NULL) started_natively().ended(before_[i]);
+        if (is_completed(i)) started_natively().ended(before_[i], called_, each);
 }
 
 }  // namespace rubato::preload

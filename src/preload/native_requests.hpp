@@ -1,15 +1,17 @@
-// The program's own non-blocking collectives that are under way. MPI libraries go on with them only in calls, so while
-// there are any the background thread makes some: no decision of other ranks is needed, and the calls stay native.
+// The program's non-blocking collectives that are under way: when they end is recorded. MPI libraries go on with their
+// own only in calls, so while there are any the background thread makes some: no decision of other ranks is needed, and
+// the calls stay native.
 #pragma once
 
 #include "engine/background_thread.hpp"
+#include "observe/recorder.hpp"
 
 #include <mpi.h>
 
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 namespace rubato::preload {
@@ -22,16 +24,23 @@ public:
     void end() noexcept;
 
     bool some() const { return count_.load(std::memory_order_relaxed) != 0; }
-    void started(MPI_Request r) noexcept;
-    void ended(MPI_Request r) noexcept;
+    struct under_way {
+        observe::sums* row = nullptr;  ///< where its end is recorded, if anywhere
+        time_ns since{};               ///< its start has returned
+        bool helped = false;           ///< by the background thread
+    };
+    void started(MPI_Request r, const under_way& what) noexcept;
+    /// By a call that began at `called` and took so long for it.
+    void ended(MPI_Request r, time_ns called, time_ns took) noexcept;
 
 private:
     activity look() const;
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     std::mutex mutex_{};
-    std::unordered_set<MPI_Request> all_{};
+    std::unordered_map<MPI_Request, under_way> all_{};
     std::atomic<std::size_t> count_{0};
+    std::atomic<std::size_t> helped_{0};
     std::optional<background::ticket> watched_{};
     bool refused_ = false;  // there is no thread
 };
@@ -50,6 +59,7 @@ public:
 private:
     const MPI_Request* now_;
     std::vector<MPI_Request> before_{};
+    time_ns called_{};
 };
 
 }  // namespace rubato::preload

@@ -56,6 +56,15 @@ json as_json(const observed& o, std::size_t i) {
              {"callers", r.callers},
              {"time", r.time.count()},
              {"median", r.median.count()}};
+    if (const auto is = overlap_of(o, i)) {
+        const std::optional<double> hidden = is->hidden();
+        out["overlap"] = {{"start", is->start.count()},
+                          {"apart", is->apart.count()},
+                          {"waited", is->waited.count()},
+                          {"could_be_hidden", is->could_be_hidden().count()},
+                          {"alone", is->alone ? json(is->alone->count()) : json()},
+                          {"hidden", hidden ? json(*hidden) : json()}};
+    }
     if (!r.seen) return out;
     const observe::arrivals_seen& s = *r.seen;
     out["invocations"] = s.invocations;
@@ -97,6 +106,7 @@ observed look_at(const std::string& file, const std::string& model) {
     if (!o.model.empty()) {
         o.network = parse_model(o.model);
         o.instead.resize(o.from.rows.size());
+        o.alone.resize(o.from.rows.size());
     }
     return o;
 }
@@ -104,7 +114,7 @@ observed look_at(const std::string& file, const std::string& model) {
 void simulate_instead(observed& o, std::size_t row) {
     const observe::row& r = o.from.rows[row];
     const auto ranks = static_cast<std::int32_t>(o.from.communicators[r.communicator].members.size());
-    if (!o.network || !r.seen || r.how != observe::form::blocking || ranks < 2 || r.root >= ranks) return;
+    if (!o.network || !r.seen || ranks < 2 || r.root >= ranks) return;
     problem p;
     p.what = r.what;
     p.ranks = ranks;
@@ -113,10 +123,28 @@ void simulate_instead(observed& o, std::size_t row) {
     // A v-form's chunks are taken to be alike.
     const std::int64_t chunk = traits(r.what).irregular ? r.bytes / ranks : r.bytes;
     const time_ns last = std::ranges::max(p.arrivals);
+    if (r.how != observe::form::blocking) {
+        const std::vector<candidate> best = choose(p, chunk, *o.network, candidates_for(p, chunk, *o.network, false));
+        if (!best.empty()) o.alone[row] = std::ranges::min(best, {}, &candidate::end).end - last;
+        return;
+    }
     std::set<std::string_view> had;
     for (const candidate& c : choose(p, chunk, *o.network, candidates_for(p, chunk, *o.network, false)))
         if (had.insert(c.use->id).second) o.instead[row].push_back({c.name, c.end, c.end - last, c.extrapolated});
     std::ranges::stable_sort(o.instead[row], {}, &what_if::run_time);
+}
+
+std::optional<double> overlap_seen::hidden() const {
+    if (!alone || *alone <= time_ns{}) return std::nullopt;
+    const auto paid = static_cast<double>((start + waited).count());
+    return std::clamp(1 - paid / static_cast<double>(alone->count()), 0., 1.);
+}
+
+std::optional<overlap_seen> overlap_of(const observed& o, std::size_t row) {
+    const observe::row& r = o.from.rows[row];
+    if (r.how == observe::form::blocking || r.ended == 0) return std::nullopt;
+    const auto mean = [&r](time_ns sum) { return sum / static_cast<time_ns::rep>(r.ended); };
+    return overlap_seen{r.median, mean(r.apart), mean(r.waited), o.alone.empty() ? std::nullopt : o.alone[row]};
 }
 
 double imbalance_factor(const observed& o, const observe::row& r) {

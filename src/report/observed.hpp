@@ -7,6 +7,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <algorithm>
+#include <optional>
+
 namespace rubato::report {
 
 /// A row with an algorithm of ours instead: simulated with the median arrivals.
@@ -17,6 +20,19 @@ struct what_if {
     bool extrapolated = false;  ///< from fewer ranks
 };
 
+/// What a call that does not block cost the program, and what it need not have: means over calls whose end was seen.
+struct overlap_seen {
+    time_ns start{};                 ///< in the call that started it, median
+    time_ns apart{};                 ///< from then on to the call that ended it: the program did something else
+    time_ns waited{};                ///< in that call
+    std::optional<time_ns> alone{};  ///< by the best of our algorithms, simulated; if there is a model
+
+    /// Of what was waited for: there was something to hide it behind.
+    time_ns could_be_hidden() const { return std::min(waited, apart); }
+    /// The share of `alone` that the program did not pay.
+    std::optional<double> hidden() const;
+};
+
 struct observed {
     observe::observation from{};
     std::string file{};
@@ -24,6 +40,7 @@ struct observed {
     std::string model{};          ///< as it was given; empty if none
     std::optional<rubato::model> network{};
     std::vector<std::vector<what_if>> instead{};  ///< of each row, the best first; empty if nothing was simulated
+    std::vector<std::optional<time_ns>> alone{};  ///< of rows that do not block, see overlap_seen; as `instead`
 };
 
 /// Reads a file, or the parts of a program that did not end, and finds the places. An empty model: the file's, if it
@@ -31,6 +48,9 @@ struct observed {
 observed look_at(const std::string& file, const std::string& model);
 /// Simulates all algorithms that can solve the row's problem, each with its best segment size. Rows are independent.
 void simulate_instead(observed& o, std::size_t row);
+
+/// Nothing if the row's calls block, or no end of one was seen.
+std::optional<overlap_seen> overlap_of(const observed& o, std::size_t row);
 
 /// Of a row: the mean spread of arrivals as a multiple of the time that a message of its size takes (Faraj et al. 2008:
 /// above 1, arrivals are imbalanced). Without a model, as a multiple of the tail.

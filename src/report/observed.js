@@ -90,6 +90,30 @@ function arrivals() {
     at('call').replaceChildren(timeline({...typical, text: short_time}));
 }
 
+function overlaps() {
+    const rows = data.rows.filter(r => r.overlap);
+    at('overlap_section').hidden = !rows.length;
+    if (!rows.length) return;
+    at('overlap').replaceChildren(table(
+        [
+            {title: 'Operation', value: r => r.collective, cell: r => r.collective},
+            {title: 'Size', number: true, value: r => r.bytes, cell: r => bytes_text(r.bytes)},
+            {
+                title: 'Where',
+                value: r => r.where,
+                cell: r => html('span', {title: r.file ? `${r.file}:${r.line}` : r.module}, shorten(r.where, 40))
+            },
+            {title: 'Calls', number: true, value: r => r.calls, cell: r => r.calls},
+            time_column('Start', r => r.overlap.start),
+            time_column('Apart', r => r.overlap.apart),
+            time_column('Waited', r => r.overlap.waited),
+            time_column('Could be hidden', r => r.overlap.could_be_hidden),
+            time_column('Alone', r => r.overlap.alone),
+            share_column('Hidden', r => r.overlap.hidden),
+        ],
+        rows));
+}
+
 function instead() {
     const r = state.row;
     const known = r && r.instead && r.instead.length;
@@ -196,6 +220,7 @@ at('factor_note').textContent = `Imbalance: how far apart the first and the last
                                         'the tail, from the last arrival to the last exit'}.`;
 show_tips(at('tip'));
 choose_row(state.row);
+overlaps();
 from_profile();
 decisions();
 document.documentElement.dataset.ready = 'yes';

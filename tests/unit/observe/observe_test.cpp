@@ -267,6 +267,44 @@ TEST_F(observe, summary_by_hand) {
     EXPECT_DOUBLE_EQ(report::imbalance_factor(shown, r), ns(r.seen->imbalance) / 30000) << "a message of 4000 bytes";
 }
 
+TEST_F(observe, ends_of_calls_that_do_not_block) {
+    const auto a = record(0, 2);
+    const auto b = record(1, 2);
+    for (recorder* const r : {a.get(), b.get()}) {
+        recorder::channel& c = r->open(both);
+        for (int i = 0; i < 3; ++i) {
+            sums* const row =
+                c.record({collective::allreduce, form::nonblocking, 0, 100'000, place(1), 1ms * i, 1ms * i + 10us});
+            ASSERT_NE(row, nullptr);
+            if (i < 2) add_end(*row, 2ms, r == a.get() ? 1ms : 5ms);  // nobody saw the end of the last
+        }
+        c.record({collective::bcast, form::blocking, 0, 8, place(2), 1s, 1s + 1us});
+    }
+    write(summary_of({a.get(), b.get()}), file("ends.rubato"));
+    report::observed shown = report::look_at(file("ends.rubato").string(), "hockney:alpha=10us,beta=40ns,gamma=0");
+    ASSERT_EQ(shown.from.rows.size(), 2U);
+    const row& r = shown.from.rows[0];
+    EXPECT_EQ(r.what, collective::allreduce);
+    EXPECT_EQ(r.ended, 4U);
+    EXPECT_EQ(r.apart, 8ms);
+    EXPECT_EQ(r.waited, 12ms);
+    EXPECT_FALSE(report::overlap_of(shown, 1)) << "it blocks";
+
+    auto is = report::overlap_of(shown, 0);
+    ASSERT_TRUE(is.has_value());
+    EXPECT_EQ(is->start, 10us);
+    EXPECT_EQ(is->apart, 2ms);
+    EXPECT_EQ(is->waited, 3ms);
+    EXPECT_EQ(is->could_be_hidden(), 2ms);
+    EXPECT_FALSE(is->hidden()) << "nothing was simulated yet";
+    report::simulate_instead(shown, 0);
+    is = report::overlap_of(shown, 0);
+    ASSERT_TRUE(is->alone.has_value());
+    EXPECT_GE(*is->alone, 4ms) << "100 kB at 40 ns";
+    const double paid = 3.01e6 / static_cast<double>(is->alone->count());
+    EXPECT_DOUBLE_EQ(is->hidden().value(), 1 - paid);
+}
+
 TEST_F(observe, a_collective_called_from_two_places) {
     const auto a = record(0, 2);
     const auto b = record(1, 2);
