@@ -35,7 +35,7 @@ public:
         add_native();
         add_natives();
         for (const algorithm& a : algorithms())
-            if (a.what == what_) add(a, how_.segments, false);
+            if (a.what == what_) add(a, {}, how_.segments, false);
     }
 
     void add_named(const std::string& text) {
@@ -50,7 +50,7 @@ public:
         else if (name.starts_with("native:"))
             add_native_named(name.substr(7), segments);
         else
-            add(find_algorithm(fmt::format("{}/{}", collective_, name)), segments, true);
+            add_algorithm_named(name, segments);
     }
 
     std::vector<contestant> take() { return std::move(all_); }
@@ -93,19 +93,38 @@ private:
         }
     }
 
-    void add(const algorithm& a, const std::vector<segmentation>& segments, bool must) {
+    void add_algorithm_named(const std::string& name, const std::vector<segmentation>& segments) {
+        const auto colon = name.find(':');
+        const algorithm& a = find_algorithm(fmt::format("{}/{}", collective_, name.substr(0, colon)));
+        std::vector<std::int32_t> radix;
+        if (colon != std::string::npos) {
+            if (!a.takes_radix)
+                throw error(fmt::format("'{}'", name), fmt::format("{} takes no radix", a.id), "leave it out");
+            radix.push_back(
+                static_cast<std::int32_t>(parse_integer(std::string_view(name).substr(colon + 1), "radix", 1, 1 << 20)));
+        }
+        add(a, radix, segments, true);
+    }
+
+    void add(const algorithm& a, const std::vector<std::int32_t>& radix, const std::vector<segmentation>& segments,
+             bool must) {
         for (const segmentation& s : segments) {
             problem p{a.what, how_.ranks, rank(how_.root)};
             p.commutative = how_.commutative;
+            p.radix = radix;
             const std::int64_t vector = vector_bytes(a.what, how_.ranks, how_.bytes);
             p.segments = a.segmented ? s.of(how_.network, how_.ranks, vector) : 1;
             p.round_time = cautious_round_time(how_.network, part_offset(vector, p.segments, 1));
             if (!must && unmet_need(a, p)) return;
             check(a, p);
             const std::string cut = a.segmented ? suffix(s, p.segments) : "";
-            push({{0, fmt::format("{}{}", a.id, cut), std::string(a.id), p.segments,
+            const std::string ways = radix.empty() ? "" : fmt::format(":{}", radix.front());
+            push({{0, fmt::format("{}{}{}", a.id, ways, cut), std::string(a.id), p.segments,
                    a.uses_round_time() ? p.round_time : time_ns{}},
-                  &a});
+                  &a,
+                  0,
+                  {},
+                  radix});
         }
     }
 
@@ -148,6 +167,7 @@ mpi::selection selection_of(const contestant& c) {
     if (c.use == nullptr) return how;
     how = mpi::selection(*c.use);
     how.segments = c.known.segments;
+    how.radix = c.radix;
     how.round_time = c.known.round_time;
     return how;
 }

@@ -28,6 +28,7 @@ struct contestant {
     const algorithm* use = nullptr;  ///< else the MPI library's
     int native_number = 0;           ///< in coll/tuned; 0: the library's choice
     std::optional<int> native_segment{};
+    std::vector<std::int32_t> radix{};  ///< see problem
 
     bool is_native_default() const { return use == nullptr && native_number == 0; }
 };
@@ -38,7 +39,8 @@ mpi::selection selection_of(const contestant& c);
 /// The size of what segmenting algorithms cut: the vector, or one chunk of a buffer with a chunk for each rank.
 std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes);
 
-/// "reduce", or "reduce/chain,clairvoyant@8KiB,native,native:pipeline@4KiB,native:all".
+/// "reduce", or "reduce/chain,clairvoyant@8KiB,knomial:3,native,native:pipeline@4KiB,native:all": behind @ how to cut,
+/// behind : the radix.
 struct contest {
     collective what{};
     std::vector<std::string> names{};  ///< empty: everybody

@@ -321,15 +321,16 @@ void add_bench(CLI::App& command, int& status) {
     sub.footer(
         "Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random\n"
         "order, and every result is checked. With Open MPI, native:NAME is one of its own algorithms; it needs\n"
-        "'--mca coll_tuned_use_dynamic_rules 1'. Segment sizes apply to all algorithms that cut vectors. --overlap\n"
-        "calls each contestant in a blocking way, in a second thread, and without blocking, beside a computation that\n"
-        "is as long as the blocking call; where ranks share cores, they sleep instead. 'rubato help sim' lists the "
-        "arrival patterns and the models.\n"
+        "'--mca coll_tuned_use_dynamic_rules 1'. knomial:3 is an algorithm with its radix. Segment sizes apply to all\n"
+        "algorithms that cut vectors. --overlap calls each contestant in a blocking way, in a second thread, and\n"
+        "without blocking, beside a computation that is as long as the blocking call; where ranks share cores, they\n"
+        "sleep instead. 'rubato help sim' lists the arrival patterns and the models.\n"
         "Examples:\n"
         "  mpirun -n 8 rubato bench reduce/chain,clairvoyant,native --bytes 64KiB,1MiB --arrivals "
         "single:rank=7,delay=5ms\n"
         "  mpirun -n 8 rubato bench gather --arrivals balanced --arrivals uniform:max=10ms,seed=1 -o gather.jsonl\n"
         "  mpirun -n 8 rubato bench --overlap allreduce/native,rabenseifner --bytes 1MiB --tests 0,16\n"
+        "  mpirun -n 8 rubato bench barrier/native,n_way_dissemination:1,n_way_dissemination:3\n"
         "  mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl\n"
         "  rubato report reduce.jsonl -o reduce.html");
     sub.callback([o, &sub, &status] {
