@@ -7,7 +7,7 @@ build_packages := libgtest-dev libbenchmark-dev libboost-dev libhwy-dev
 test_packages := pkg-config mpich libmpich-dev libfftw3-dev gfortran iproute2 ethtool chromium
 long_packages := clang clang-format clang-tidy
 
-.PHONY: build run test test-long bench lint install clean
+.PHONY: build run test test-long test-builds bench lint install clean
 
 build:
 	@tools/install-packages $(packages) $(build_packages)
@@ -24,8 +24,12 @@ test: build
 	@tools/test short
 
 test-long: build
-	@tools/install-packages $(test_packages) $(long_packages)
+	@tools/install-packages $(test_packages)
 	@tools/test long
+
+test-builds:
+	@tools/install-packages $(packages) $(build_packages) $(test_packages) $(long_packages)
+	@tools/test builds
 
 bench: build
 	@tools/bench
