@@ -11,6 +11,7 @@ constexpr std::int64_t large = std::int64_t{64} << 10;
 constexpr std::int64_t small = std::int64_t{2} << 10;
 constexpr std::int64_t segment = std::int64_t{16} << 10;
 constexpr std::int64_t most_segments = 4096;
+constexpr std::int32_t few = 4;  // ranks that may all send to one at once
 
 std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes) {
     const bool many = bytes >= large;
@@ -26,7 +27,8 @@ std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes)
         case collective::scatter: return tree ? "scatter/binomial" : "scatter/sorted_linear+early";
         case collective::gather: return tree ? "gather/binomial" : "gather/sorted_linear_sync+early";
         case collective::allgather: return many ? "allgather/ring" : "allgather/bruck";
-        case collective::alltoall: return many ? "alltoall/pairwise" : "alltoall/bruck";
+        case collective::alltoall:
+            return !many ? "alltoall/bruck" : ranks <= few ? "alltoall/direct" : "alltoall/pairwise";
         case collective::reduce_scatter_block: return "reduce_scatter_block/halving";
         case collective::scan: return "scan/recursive_doubling";
         case collective::exscan: return "exscan/recursive_doubling";

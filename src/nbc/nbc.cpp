@@ -1,5 +1,6 @@
 #include "rubato/nbc.h"
 
+#include "mpi/choice.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
 #include "mpi/mpi_stage.hpp"
@@ -51,6 +52,13 @@ struct narrow_chunks {
     const int* places = nullptr;
 };
 
+/// What Rubato would choose, but begun by the program's call: while others may announce theirs, the background thread
+/// would look for that in MPI_Finalize, too, which MPICH does not bear.
+const algorithm& chosen_for(const mpi::call_facts& c) {
+    const algorithm& a = mpi::default_algorithm(c.what, c.ranks, c.agreed_bytes);
+    return a.early ? find_algorithm(a.id.substr(0, a.id.rfind('+'))) : a;
+}
+
 /// The steps of this rank.
 std::string steps_of(const mpi::communicator& on, const mpi::selection& how, const mpi::call_facts& c) {
     const intent what = mpi::intent_of(c, how, on.hosts());
@@ -70,6 +78,7 @@ public:
                          fmt::format("the communicator has ranks 0 to {}", on_.size() - 1), "pass one of them");
         }
         facts_ = mpi::call_facts(call_, on_.rank(), on_.size(), false);
+        if (how_.use == nullptr) how_.use = &chosen_for(facts_);
         try {
             running_ = on_.start(how_, call_);
         } catch (const mpi::mpi_error&) {
