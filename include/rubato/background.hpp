@@ -18,6 +18,7 @@ struct background_settings {
     time_ns interval = std::chrono::microseconds(100);  ///< between looks while something comes
     time_ns longest = std::chrono::milliseconds(1);     ///< while nothing does
     std::optional<int> core{};                          ///< where the thread stays
+    std::optional<int> niceness{};  ///< of the thread, -20 (first) to 19 (last), as nice(1) has it; else the program's
 };
 
 }  // namespace rubato

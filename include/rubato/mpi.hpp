@@ -169,8 +169,8 @@ struct settings {
 };
 
 /// Of the background thread of this process, which is started when a communicator first needs it. Unless this is
-/// called, they are read from the environment: RUBATO_BACKGROUND (auto, on or off), RUBATO_BACKGROUND_CORE and
-/// RUBATO_BACKGROUND_INTERVAL. Throws once the thread is in use.
+/// called, they are read from the environment: RUBATO_BACKGROUND (auto, on or off), RUBATO_BACKGROUND_CORE,
+/// RUBATO_BACKGROUND_NICE and RUBATO_BACKGROUND_INTERVAL. Throws once the thread is in use.
 RUBATO_API void set_background(const background_settings& how);
 
 struct named_call;

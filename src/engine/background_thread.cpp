@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <future>
@@ -21,8 +24,11 @@ bool stay_on(int core) {
     return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
-constexpr std::array<std::string_view, 3> settings_read{"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE",
-                                                        "RUBATO_BACKGROUND_INTERVAL"};
+/// On Linux each thread has its own.
+bool be_nice(int niceness) { return setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness) == 0; }
+
+constexpr std::array<std::string_view, 4> settings_read{"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE",
+                                                        "RUBATO_BACKGROUND_INTERVAL", "RUBATO_BACKGROUND_NICE"};
 
 [[noreturn]] void refuse(std::string_view variable, std::string_view value, std::string_view reason,
                          std::string_view way_out) {
@@ -60,6 +66,9 @@ bool background::read_setting(background_settings& into, std::string_view variab
     } else if (variable == settings_read[2]) {
         into.interval = read_interval(variable, value);
         into.longest = std::max(into.longest, into.interval);
+    } else if (variable == settings_read[3]) {
+        into.niceness.reset();
+        if (value != "none") into.niceness = static_cast<int>(parse_integer(value, variable, -20, 19));
     } else {
         return false;
     }
@@ -84,17 +93,24 @@ background::ticket background::watch(watcher w) {
 }
 
 void background::start() {
-    std::promise<bool> promise;
-    std::future<bool> stays = promise.get_future();
+    struct settled {
+        bool core, niceness;
+    };
+    std::promise<settled> promise;
+    std::future<settled> answer = promise.get_future();
     thread_ = std::thread([this, said = std::move(promise)]() mutable {
-        const bool there = !how_.core || stay_on(*how_.core);
-        said.set_value(there);
-        if (there) run();
+        const settled is{!how_.core || stay_on(*how_.core), !how_.niceness || be_nice(*how_.niceness)};
+        said.set_value(is);
+        if (is.core && is.niceness) run();
     });
-    if (stays.get()) return;
+    const settled is = answer.get();
+    if (is.core && is.niceness) return;
     thread_.join();
-    throw error(fmt::format("core {} for the background thread", *how_.core), "this process may not use it",
-                "name a core that it may use ('taskset -p' tells), or none");
+    if (!is.core)
+        throw error(fmt::format("core {} for the background thread", *how_.core), "this process may not use it",
+                    "name a core that it may use ('taskset -p' tells), or none");
+    throw error(fmt::format("niceness {} of the background thread", *how_.niceness),
+                "this process may not come before others", "give 0 to 19, or none");
 }
 
 void background::leave(ticket t) {

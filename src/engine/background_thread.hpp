@@ -24,8 +24,7 @@ class RUBATO_API background {
 public:
     /// The variables that read_setting knows.
     static std::span<const std::string_view> variables();
-    /// Reads RUBATO_BACKGROUND, RUBATO_BACKGROUND_CORE or RUBATO_BACKGROUND_INTERVAL; false if it is none of them.
-    /// Throws if the value is wrong.
+    /// Reads one of these; false if it is none of them. Throws if the value is wrong.
     static bool read_setting(background_settings& into, std::string_view variable, std::string_view value);
 
     using watcher = std::function<activity()>;
@@ -38,7 +37,7 @@ public:
     background(const background&) = delete;
     background& operator=(const background&) = delete;
 
-    /// Throws if the thread cannot stay on its core.
+    /// Throws if the thread cannot stay on its core, or have its niceness.
     ticket watch(watcher w);
     /// When it returns, the watcher is not running and never will again.
     void leave(ticket t);

@@ -37,6 +37,8 @@ constexpr std::array rows{
                 "auto and force: a thread works for ranks that are late, if MPI has MPI_THREAD_MULTIPLE. auto: in mode "
                 "auto the drop-in asks for it where ranks are on several hosts; on: everywhere; off: no thread"},
     setting_row{"RUBATO_BACKGROUND_CORE", "--background-core", "none", "1", "the core on which that thread stays"},
+    setting_row{"RUBATO_BACKGROUND_NICE", "--background-nice", "none", "10",
+                "how far that thread lets others go first: -20 to 19, as nice(1) has it; none: as the program"},
     setting_row{"RUBATO_BACKGROUND_INTERVAL", "--background-interval", "100us", "1ms",
                 "how often that thread looks while messages come"},
 };

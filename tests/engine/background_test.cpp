@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <algorithm>
 #include <atomic>
+#include <future>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -52,6 +56,23 @@ TEST(background, looks_while_something_may_come_and_sleeps_else) {
     std::this_thread::sleep_for(5ms);
     EXPECT_EQ(looks, left);
     EXPECT_GT(b.looks(), 10U);
+}
+
+TEST(background, is_nice) {
+    const int own = getpriority(PRIO_PROCESS, 0);
+    background_settings how;
+    ASSERT_TRUE(background::read_setting(how, "RUBATO_BACKGROUND_NICE", fmt::format("{}", std::min(own + 7, 19))));
+    std::promise<int> said;
+    std::future<int> niceness = said.get_future();
+    background b(how);
+    const auto ticket = b.watch([&said, asked = false]() mutable {
+        if (!std::exchange(asked, true)) said.set_value(getpriority(PRIO_PROCESS, 0));
+        return activity::nothing;
+    });
+    EXPECT_EQ(niceness.get(), std::min(own + 7, 19));
+    EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own) << "the program's own";
+    b.leave(ticket);
+    EXPECT_THROW(background::read_setting(how, "RUBATO_BACKGROUND_NICE", "20"), error);
 }
 
 TEST(background, refuses_a_core_that_is_not_there) {

@@ -255,7 +255,8 @@ void check_buffers() {
 }
 
 void check_settings() {
-    for (const char* variable : {"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE", "RUBATO_BACKGROUND_INTERVAL"}) {
+    for (const char* variable :
+         {"RUBATO_BACKGROUND", "RUBATO_BACKGROUND_CORE", "RUBATO_BACKGROUND_INTERVAL", "RUBATO_BACKGROUND_NICE"}) {
         const bool core = variable == std::string("RUBATO_BACKGROUND_CORE");
         setenv(variable, core ? "9999" : "maybe", 1);
         refuse(variable, [] { mpi::communicator(MPI_COMM_WORLD); }, {core ? "9999" : "maybe"});
