@@ -100,8 +100,8 @@ private:
         if (colon != std::string::npos) {
             if (!a.takes_radix)
                 throw error(fmt::format("'{}'", name), fmt::format("{} takes no radix", a.id), "leave it out");
-            radix.push_back(
-                static_cast<std::int32_t>(parse_integer(std::string_view(name).substr(colon + 1), "radix", 1, 1 << 20)));
+            radix.push_back(static_cast<std::int32_t>(
+                parse_integer(std::string_view(name).substr(colon + 1), "radix", 1, 1 << 20)));
         }
         add(a, radix, segments, true);
     }
