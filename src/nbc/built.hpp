@@ -5,6 +5,7 @@
 #include "mpi/mpi_transport.hpp"
 #include "mpi/process.hpp"
 #include "nbc/handles.hpp"
+#include "nbc/mpi_data.hpp"
 
 #include <list>
 #include <memory>
@@ -66,6 +67,9 @@ public:
 
 private:
     activity look();
+    /// `post` starts the message of a step.
+    template <class Post>
+    void add_message(std::uint32_t step, std::uint32_t message, const char* call, Post post);
     const built_step& step_at(const std::byte* block) const {
         return what_->steps[static_cast<std::size_t>(block - blocks_.data()) / 2];
     }

@@ -144,22 +144,26 @@ bool built_run::progress(bool wait) {
     }
 }
 
-void built_run::send(std::uint32_t step, const std::byte*, std::int64_t, rank to, std::uint32_t message) {
-    const data& d = what_->steps[step].from;
+template <class Post>
+void built_run::add_message(std::uint32_t step, std::uint32_t message, const char* call, Post post) {
     MPI_Request r = MPI_REQUEST_NULL;
-    check(MPI_Isend(d.address, d.count, d.type, to.value, tags_.tag(tags_.first_tag(number_), message), comm_, &r),
-          "MPI_Isend");
+    check(post(tags_.tag(tags_.first_tag(number_), message), &r), call);
     requests_.push_back(r);
     steps_.push_back(step);
 }
 
+void built_run::send(std::uint32_t step, const std::byte*, std::int64_t, rank to, std::uint32_t message) {
+    const data& d = what_->steps[step].from;
+    add_message(step, message, "MPI_Isend", [&](int tag, MPI_Request* r) {
+        return MPI_Isend(d.address, d.count, d.type, to.value, tag, comm_, r);
+    });
+}
+
 void built_run::recv(std::uint32_t step, std::byte*, std::int64_t, rank from, std::uint32_t message) {
     const data& d = what_->steps[step].to;
-    MPI_Request r = MPI_REQUEST_NULL;
-    check(MPI_Irecv(d.address, d.count, d.type, from.value, tags_.tag(tags_.first_tag(number_), message), comm_, &r),
-          "MPI_Irecv");
-    requests_.push_back(r);
-    steps_.push_back(step);
+    add_message(step, message, "MPI_Irecv", [&](int tag, MPI_Request* r) {
+        return MPI_Irecv(d.address, d.count, d.type, from.value, tag, comm_, r);
+    });
 }
 
 void built_run::poll(std::vector<std::uint32_t>& completed, bool) {

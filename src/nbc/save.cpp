@@ -1,6 +1,7 @@
 // The schedules that the ranks of a communicator have built, in Rubato's symbolic form, as `rubato verify --file` reads
 // them: blocks of one size, of which all data is a multiple, in the input, the output, or scratch, which is all other
 // memory.
+#include "files/output_file.hpp"
 #include "mpi/predefined.hpp"
 #include "mpi/private_communicator.hpp"
 #include "nbc/built.hpp"
@@ -11,9 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -77,10 +75,10 @@ public:
     }
 
 private:
-    static range whole(data d, std::int32_t chunks) {
-        if (d.bytes() == 0) return {};
-        d.count *= chunks;
-        return range_of(d);
+    /// The data has no gaps.
+    static range whole(const data& d, std::int32_t chunks) {
+        const auto* const begin = static_cast<const std::byte*>(d.address);
+        return {begin, begin + d.bytes() * chunks};
     }
     void note(const range& r) {
         if (r.begin == r.end) return;
@@ -209,14 +207,6 @@ std::int64_t block_bytes(const problem& p, std::span<const told_step> told, cons
     return unit;
 }
 
-void write(const std::string& file, const std::string& text) {
-    std::FILE* const out = std::fopen(file.c_str(), "w");
-    bool good = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if (out != nullptr) good &= std::fclose(out) == 0;
-    if (!good)
-        throw misuse(MPI_ERR_FILE, fmt::format("cannot write '{}'", file), std::strerror(errno), "check its name");
-}
-
 /// On rank 0: what all ranks have told, one after the other; `steps` of each.
 void write_all(const problem& p, const std::vector<told_step>& told, const std::vector<int>& steps, const data& chunk,
                const std::string& file) {
@@ -234,7 +224,7 @@ void write_all(const problem& p, const std::vector<told_step>& told, const std::
         all.push_back(symbolic({at, end}, p, r, static_cast<std::uint32_t>(parts), unit));
         at = end;
     }
-    write(file, file_text(p, all));
+    files::output_file(file).write(file_text(p, all));
 }
 
 /// Runs `f` on this rank; throws on all ranks if it does on one.

@@ -123,13 +123,13 @@ void simulate_instead(observed& o, std::size_t row) {
     // A v-form's chunks are taken to be alike.
     const std::int64_t chunk = traits(r.what).irregular ? r.bytes / ranks : r.bytes;
     const time_ns last = std::ranges::max(p.arrivals);
+    const std::vector<candidate> all = choose(p, chunk, *o.network, candidates_for(p, chunk, *o.network, false));
     if (r.how != observe::form::blocking) {
-        const std::vector<candidate> best = choose(p, chunk, *o.network, candidates_for(p, chunk, *o.network, false));
-        if (!best.empty()) o.alone[row] = std::ranges::min(best, {}, &candidate::end).end - last;
+        if (!all.empty()) o.alone[row] = std::ranges::min(all, {}, &candidate::end).end - last;
         return;
     }
     std::set<std::string_view> had;
-    for (const candidate& c : choose(p, chunk, *o.network, candidates_for(p, chunk, *o.network, false)))
+    for (const candidate& c : all)
         if (had.insert(c.use->id).second) o.instead[row].push_back({c.name, c.end, c.end - last, c.extrapolated});
     std::ranges::stable_sort(o.instead[row], {}, &what_if::run_time);
 }

@@ -498,6 +498,8 @@ static void saved(const char* folder) {
     /* One rank has another operator: refused on all of them. */
     REQUIRE((spread_maximum(in, out, 8, &h, me == 1 ? MPI_MIN : MPI_MAX, file) & NBC_OP_NOT_SUPPORTED) != 0);
     OK(NBC_Wait(&h));
+    REQUIRE(spread_maximum(in, out, 8, &h, MPI_MAX, "/no/such/folder/x.json") == NBC_INVALID_PARAM);
+    OK(NBC_Wait(&h));
     snprintf(file, sizeof file, "%s/twice.json", folder);
     OK(spread_maximum(in, out, 8, &h, MPI_SUM, file));
     OK(NBC_Wait(&h));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -68,6 +69,29 @@ void exchange(builder& b, std::int32_t r) {
 std::string after_damage(const std::function<void(schedule&)>& damage) {
     return first_finding(few_ranks(collective::allreduce), 2, exchange,
                          [&](std::vector<schedule>& all) { damage(all[0]); });
+}
+
+/// The second part of a vector lies where there is room for the first.
+TEST(verify, parts_may_change_places_if_they_are_equal) {
+    const problem p = few_ranks(collective::bcast);
+    std::vector<schedule> all;
+    for (std::int32_t r = 0; r < p.ranks; ++r) {
+        builder b(p, rank(r), 2);
+        const slice room = b.scratch(0, 1);
+        if (r == 0) {
+            b.send(rank(1), b.input().sub(1));
+            b.send(rank(1), b.input().sub(0));
+        } else {
+            b.recv(rank(0), room);
+            b.recv(rank(0), b.output().sub(0));
+            b.copy(room, b.output().sub(1));
+        }
+        all.push_back(std::move(b).finish());
+    }
+    EXPECT_FALSE(verify(p, all).empty()) << "the first part may be larger";
+    EXPECT_TRUE(verify(p, all, true).empty()) << verify(p, all, true).front();
+    std::swap(all[0].steps[0].source, all[0].steps[1].source);
+    EXPECT_FALSE(verify(p, all, true).empty()) << "in the wrong order";
 }
 
 TEST(verify_form, needs_the_schedules_of_all_ranks) {
