@@ -52,6 +52,7 @@ contest::contest(shared& with, const directed_call& first, const experience& kno
     chosen_ = true;
     chosen_against_ = contenders_[native].measured->tail;
     remembered_ = true;
+    if (known.kind == first.kind()) native_before_ = contenders_[native].measured->tail;
     if (now.use == nullptr) {
         failures_ = 1;
         wait_ = audit_after;

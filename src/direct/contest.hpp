@@ -197,6 +197,7 @@ private:
     int audits_ = 0;              // that the incumbent has won
     std::uint64_t was_slow_ = 0;  // calls
     bool remembered_ = false;     // no call has shown yet that what was known before is right
+    std::optional<time_ns> native_before_{};  // the native tail in an earlier run
 };
 
 }  // namespace rubato::direct

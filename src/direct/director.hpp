@@ -35,6 +35,8 @@ public:
     virtual void synchronise() = 0;
     /// The model of the network, which may have to be measured first.
     virtual const model& network() = 0;
+    /// The model may be of an earlier run, and wrong: then it is to be measured when next needed.
+    virtual void doubt_network() = 0;
     /// Any clock of this rank, to measure how long something takes.
     virtual time_ns now() = 0;
 };

@@ -283,7 +283,7 @@ void contest::watch(const cost& c, bool foreseen) {
     contender& now = contenders_[incumbent_];
     if (std::exchange(remembered_, false)) {
         const time_ns known = now.measured->tail;
-        if (c.tail > stale * known || stale * c.tail < known) return forget();
+        if (is_stale(known, c.tail)) return forget();
         now.measured->pace = c.period;
     }
     const level& by_native = *contenders_[native].measured;

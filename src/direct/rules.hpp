@@ -29,6 +29,7 @@ constexpr double no_doubt_of_confirmed = 1.1;
 constexpr int nearest_classes = 2;
 /// Levels that were remembered are given up where the first calls differ by more than this factor.
 constexpr int stale = 2;
+constexpr bool is_stale(time_ns known, time_ns now) { return now > stale * known || stale * now < known; }
 /// Sizes that not all ranks know may be anything. Times of calls that differ more in size are not compared.
 constexpr int alike = 2;
 /// Calls in a row by which a contender is measured.

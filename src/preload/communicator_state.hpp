@@ -6,6 +6,7 @@
 #include "profile/profile.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,13 @@ struct wide_chunks {
 /// Of a v-form.
 struct side_chunks {
     wide_chunks sends{}, recvs{};
+};
+
+/// An autopilot for the calls of one persistent request after the other. Freeing a request is local, and ending an
+/// autopilot is not: so it waits for the next request.
+struct spare_pilot {
+    std::unique_ptr<autopilot> pilot{};
+    std::atomic<bool> in_use{false};
 };
 
 struct communicator_state {
@@ -59,6 +67,7 @@ struct communicator_state {
     bool apart = false;  ///< all its ranks are of this world, and not all on one host; equal on all its ranks
     observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     std::unique_ptr<autopilot> pilot{};             ///< made when first needed
+    std::vector<std::shared_ptr<spare_pilot>> spare_pilots{};  ///< for persistent requests; as many on all its ranks
     /// Calls that an autopilot could have made, before there is one. Equal on all its ranks.
     struct waiting {
         std::uint64_t calls = 0;

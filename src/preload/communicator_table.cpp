@@ -4,6 +4,7 @@
 #include "mpi/datatype.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <new>
 #include <numeric>
@@ -165,6 +166,13 @@ autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator
     return how;
 }
 
+std::unique_ptr<autopilot> communicator_table::new_pilot(MPI_Comm comm, const communicator_state& state,
+                                                         const autopilot::settings& how) {
+    return std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
+        if (first) notes_.explain(d);  // one of those who say the same
+    });
+}
+
 bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c,
                                     time_ns came) noexcept {
     const bool sized = pilots_.forces() || c.traits().sizes_known_to_all();
@@ -186,9 +194,7 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
         }
         const time_ns begin = own_time();  // now that all are here: waiting for late ranks costs nothing
         state.number = *number;
-        state.pilot = std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
-            if (first) notes_.explain(d);  // one of those who say the same
-        });
+        state.pilot = new_pilot(comm, state, how);
         if (state.rank == 0)
             for (const experience& e : how.remembered) notes_.recall({state.size, e});
         pilots_.count(own_time() - begin);
@@ -203,12 +209,62 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
     return state.pilot != nullptr;
 }
 
+/// A bit for each of the communicator's spare pilots, set if all ranks have freed the request that it was for. Collective.
+std::uint64_t communicator_table::unused_pilots(MPI_Comm comm, const communicator_state& state) {
+    std::uint64_t unused = 0;
+    for (std::size_t i = 0; i < state.spare_pilots.size(); ++i)
+        unused |= std::uint64_t{!state.spare_pilots[i]->in_use} << i;
+    check(PMPI_Allreduce(MPI_IN_PLACE, &unused, 1, MPI_UINT64_T, MPI_BAND, comm), "MPI_Allreduce");
+    return unused;
+}
+
+std::shared_ptr<autopilot> communicator_table::borrow_pilot(MPI_Comm comm, communicator_state& state) noexcept {
+    try {
+        auto& spare = state.spare_pilots;
+        std::uint64_t unused = unused_pilots(comm, state);
+        if (unused == 0) {
+            if (spare.size() == std::numeric_limits<std::uint64_t>::digits) return nullptr;
+            communicator_state::waiting call{};
+            const auto number = agree_on_pilot(comm, state, call, autopilot::smallest, {});
+            if (!number) return nullptr;
+            const time_ns begin = own_time();
+            auto made = std::make_shared<spare_pilot>();
+            made->pilot = new_pilot(comm, state, settings_for(comm, state));
+            pilots_.count(own_time() - begin);
+            unused = std::uint64_t{1} << spare.size();
+            spare.push_back(made);
+            const std::lock_guard lock(mutex_);
+            spare_.emplace(*number, std::move(made));
+        }
+        const std::shared_ptr<spare_pilot>& one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
+        one->in_use = true;
+        return {one->pilot.get(), [one](autopilot*) { one->in_use = false; }};
+    } catch (const std::exception& e) {
+        give_up(comm, e);
+    }
+}
+
+/// Those of requests that are not freed stay until MPI_Finalize.
+void communicator_table::end_unused_pilots(MPI_Comm comm, const communicator_state& state) {
+    if (state.spare_pilots.empty()) return;
+    const std::uint64_t unused = unused_pilots(comm, state);
+    for (std::size_t i = 0; i < state.spare_pilots.size(); ++i) {
+        if ((unused >> i & 1) == 0) continue;
+        const std::shared_ptr<spare_pilot>& one = state.spare_pilots[i];
+        one->pilot.reset();
+        pilots_.forget_one();
+        const std::lock_guard lock(mutex_);
+        std::erase_if(spare_, [&](const auto& other) { return other.second == one; });
+    }
+}
+
 void communicator_table::forget(MPI_Comm comm) noexcept {
     if (comm == MPI_COMM_NULL) return;
     try {
         communicator_state* const state = attribute_of(comm);
         if (state == nullptr) return;
         if (state->pilot) {
+            end_unused_pilots(comm, *state);
             end_pilot(*state);
             pilots_.forget_one();
         }
@@ -239,7 +295,17 @@ communicator_state* communicator_table::first_with_pilot() noexcept {
 }
 
 void communicator_table::end_pilots() noexcept {
-    while (communicator_state* const state = first_with_pilot()) end_pilot(*state);
+    for (;;) {
+        communicator_state* const state = first_with_pilot();
+        if (!spare_.empty() && (state == nullptr || spare_.begin()->first < state->number)) {
+            spare_.begin()->second->pilot.reset();
+            spare_.erase(spare_.begin());
+        } else if (state != nullptr) {
+            end_pilot(*state);
+        } else {
+            return;
+        }
+    }
 }
 
 }  // namespace rubato::preload

@@ -7,6 +7,7 @@
 #include "preload/journal.hpp"
 #include "preload/remembered_runs.hpp"
 
+#include <map>
 #include <set>
 
 namespace rubato::preload {
@@ -39,6 +40,8 @@ public:
     /// Makes its autopilot, for this call, to which this rank came at `came`; false if it gets none, for now or for
     /// good. Collective.
     bool make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c, time_ns came) noexcept;
+    /// An autopilot for one persistent request, until the result is destroyed; null if there are too many. Collective.
+    std::shared_ptr<autopilot> borrow_pilot(MPI_Comm comm, communicator_state& state) noexcept;
     /// Before the communicator is freed. Collective if it has an autopilot.
     void forget(MPI_Comm comm) noexcept;
     /// Ends all autopilots; what they have learned is kept. Collective over all ranks.
@@ -55,6 +58,9 @@ private:
     autopilot::settings settings_for(MPI_Comm comm, communicator_state& state);
     void end_pilot(communicator_state& state) noexcept;
     communicator_state* first_with_pilot() noexcept;
+    static std::uint64_t unused_pilots(MPI_Comm comm, const communicator_state& state);
+    void end_unused_pilots(MPI_Comm comm, const communicator_state& state);
+    std::unique_ptr<autopilot> new_pilot(MPI_Comm comm, const communicator_state& state, const autopilot::settings& how);
 
     inline static constinit std::atomic<std::uint64_t> freed{0};  // so many: their handles may come again
     inline static constinit thread_local last_communicator last{};
@@ -65,6 +71,7 @@ private:
     int keyval_ = MPI_KEYVAL_INVALID;
     std::mutex mutex_{};
     std::set<communicator_state*> states_{};
+    std::multimap<std::uint64_t, std::shared_ptr<spare_pilot>> spare_{};  // all, by the numbers of pilots
 };
 
 }  // namespace rubato::preload

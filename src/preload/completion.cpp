@@ -4,6 +4,7 @@
 #include "preload/guard.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/next.hpp"
+#include "preload/persistent.hpp"
 #include "preload/session.hpp"
 
 #include <thread>
@@ -11,11 +12,13 @@
 namespace rubato::preload {
 namespace {
 
-bool is_concerned(const void* site) {
-    if (inside || requests_under_way.load(std::memory_order_relaxed) == 0) return false;
+/// Rubato's own calls, in any thread, are none of the program's.
+bool is_programs(const void* site) {
     const session* const now = running.load(std::memory_order_acquire);
-    return now != nullptr && !now->is_own(site);
+    return !inside && now != nullptr && !now->is_own(site);
 }
+
+bool some_are_ours() { return requests_under_way.load(std::memory_order_relaxed) != 0; }
 
 void go_on() {
     const guard passing;
@@ -24,8 +27,8 @@ void go_on() {
 
 /// `attempt` is the form that does not wait; true if there is nothing to wait for any more.
 template <class Native, class Attempt>
-int wait(const void* site, const Native& native, const Attempt& attempt) {
-    while (is_concerned(site)) {
+int wait(const Native& native, const Attempt& attempt) {
+    while (some_are_ours()) {
         int code = MPI_SUCCESS;
         {
             const guard passing;
@@ -38,8 +41,8 @@ int wait(const void* site, const Native& native, const Attempt& attempt) {
 }
 
 template <class Native>
-int test(const void* site, const Native& native) {
-    if (is_concerned(site)) go_on();
+int test(const Native& native) {
+    if (some_are_ours()) go_on();
     return native();
 }
 
@@ -48,18 +51,23 @@ int test(const void* site, const Native& native) {
 
 using namespace rubato::preload;
 
-#define WAITING(function, parameters, values, count, requests, attempt)                            \
-    extern "C" RUBATO_API int function parameters {                                                \
-        static const auto next = next_function(function, #function);                               \
-        const completed_requests noting(count, requests);                                          \
-        return wait(                                                                               \
-            __builtin_return_address(0), [&] { return next values; }, [&](int& code) { attempt }); \
+#define WAITING(function, parameters, values, count, requests, attempt)                             \
+    extern "C" RUBATO_API int function parameters {                                                 \
+        static const auto next = next_function(function, #function);                                \
+        if (!is_programs(__builtin_return_address(0))) return next values;                          \
+        const completed_requests noting(count, requests);                                           \
+        calls_under_way calls(count, requests);                                                     \
+        (requests) = calls.get();                                                                   \
+        return wait([&] { return next values; }, [&](int& code) { attempt });                       \
     }
-#define TESTING(function, parameters, values, count, requests)                 \
-    extern "C" RUBATO_API int function parameters {                            \
-        static const auto next = next_function(function, #function);           \
-        const completed_requests noting(count, requests);                      \
-        return test(__builtin_return_address(0), [&] { return next values; }); \
+#define TESTING(function, parameters, values, count, requests)             \
+    extern "C" RUBATO_API int function parameters {                        \
+        static const auto next = next_function(function, #function);       \
+        if (!is_programs(__builtin_return_address(0))) return next values; \
+        const completed_requests noting(count, requests);                  \
+        calls_under_way calls(count, requests);                            \
+        (requests) = calls.get();                                          \
+        return test([&] { return next values; });                          \
     }
 
 #define ENTRIES(prefix)                                                                                              \
@@ -93,8 +101,12 @@ using namespace rubato::preload;
             (count, requests, index, flag, status), count, requests)                                                 \
     TESTING(prefix##_Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),   \
             (count, requests, ended, indices, statuses), count, requests)                                            \
-    TESTING(prefix##_Request_get_status, (MPI_Request request, int* flag, MPI_Status* status),                       \
-            (request, flag, status), 0, nullptr)
+    extern "C" RUBATO_API int prefix##_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {      \
+        static const auto next = next_function(prefix##_Request_get_status, #prefix "_Request_get_status");          \
+        if (!is_programs(__builtin_return_address(0))) return next(request, flag, status);                           \
+        calls_under_way calls(1, &request);                                                                          \
+        return test([&] { return next(*calls.get(), flag, status); });                                               \
+    }
 
 ENTRIES(MPI)
 ENTRIES(PMPI)

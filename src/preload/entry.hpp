@@ -3,6 +3,7 @@
 
 #include "preload/arguments.hpp"
 #include "preload/guard.hpp"
+#include "preload/kept_facts.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/next.hpp"
 #include "preload/persistent.hpp"
@@ -75,24 +76,23 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     return where->pilot->run(c, [&native] { return native(); });
 }
 
-/// A call that was started, with what its facts refer to.
-struct kept_facts {
-    side_chunks memory{};
-    mpi::call_facts facts{};
-};
+template <collective What, class Arguments>
+std::shared_ptr<kept_facts> look_and_keep(const Arguments& a, MPI_Comm comm, const communicator_state& where) noexcept {
+    try {
+        auto c = std::make_shared<kept_facts>();
+        c->facts = look_at<What>(a, comm, where, c->memory);
+        return c;
+    } catch (const std::bad_alloc& e) {
+        give_up(comm, e);
+    }
+}
 
 /// The same for a non-blocking call, which must not wait for other ranks: so only where there is an autopilot already.
 template <collective What, class Arguments, class Native>
 int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || !where->pilot || request == nullptr) return native();
-    std::shared_ptr<kept_facts> c;
-    try {
-        c = std::make_shared<kept_facts>();
-    } catch (const std::bad_alloc& e) {
-        give_up(comm, e);
-    }
-    c->facts = look_at<What>(a, comm, *where, c->memory);
+    const std::shared_ptr<kept_facts> c = look_and_keep<What>(a, comm, *where);
     return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
 }
 
@@ -141,18 +141,28 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     return code;
 }
 
-/// Makes a persistent collective; its calls are recorded when they start.
+/// Makes a persistent collective; its calls are recorded when they start. If Rubato is to make them, all ranks take part
+/// in finding an autopilot for them, also one whose arguments are wrong: the others do not know that.
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
     if (inside || now == nullptr || now->is_own(site)) return native();
     const guard passing;
     const int code = native();
+    communicator_state* const where = now->communicators().find(comm);
+    if (where == nullptr) return code;
+    persistent_call made;
+    if (where->pilot && now->pilots().makes_pilots_early() && now->pilots().replaces_started(What))
+        made.by = now->communicators().borrow_pilot(comm, *where);
     if (code != MPI_SUCCESS) return code;
-    const communicator_state* const where = now->communicators().find(comm);
-    if (where == nullptr || where->channel == nullptr) return code;
-    const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
-    if (observe::sums* const row = where->channel->row_of(what)) remember(*request, *row, what.bytes);
+    if (made.by) made.what = look_and_keep<What>(a, comm, *where);
+    if (where->channel != nullptr) {
+        const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
+        made.row = where->channel->row_of(what);
+        made.bytes = what.bytes;
+    }
+    made.helped = is_helped<What>(*now, comm, a);
+    if (made.row != nullptr || made.helped || made.by) remember(*request, std::move(made));
     return code;
 }
 

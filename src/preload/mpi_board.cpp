@@ -42,4 +42,10 @@ const model& mpi_board::network() {
     return *network_;
 }
 
+void mpi_board::doubt_network() {
+    if (is_given_) return;
+    network_.reset();
+    preload::doubt_network(ours_.hosts());
+}
+
 }  // namespace rubato::preload

@@ -14,7 +14,7 @@ public:
     /// On the private communicator of `ours`. All ranks make its calls and the board's exchanges in the same order.
     /// Without `network`, it is measured when first needed.
     mpi_board(MPI_Comm comm, mpi::communicator& ours, std::optional<model> network)
-        : comm_(comm), ours_(ours), network_(network) {}
+        : comm_(comm), ours_(ours), is_given_(network.has_value()), network_(network) {}
     /// Completes what is under way, unless an error is thrown: then other ranks may never come to it.
     ~mpi_board() override;
     mpi_board(const mpi_board&) = delete;
@@ -25,6 +25,7 @@ public:
     std::vector<std::byte> take(std::uint64_t ticket) override;
     void synchronise() override { ours_.synchronise(); }
     const model& network() override;
+    void doubt_network() override;
     time_ns now() override { return own_time(); }
 
 private:
@@ -36,6 +37,7 @@ private:
 
     MPI_Comm comm_;
     mpi::communicator& ours_;
+    bool is_given_;
     std::optional<model> network_;
     std::map<std::uint64_t, exchange> exchanges_{};
     std::uint64_t last_ = 0;

@@ -2,6 +2,7 @@
 
 #include "mpi/process.hpp"
 #include "preload/lasting.hpp"
+#include "preload/persistent.hpp"
 #include "rubato/clock.hpp"
 
 #include <algorithm>
@@ -25,26 +26,39 @@ activity native_requests::look() const {
 
 void native_requests::started(MPI_Request r, const under_way& what) noexcept {
     if (r == MPI_REQUEST_NULL) return;
-    const std::lock_guard lock(mutex_);
     try {
-        const auto [at, added] = all_.try_emplace(r);
-        if (!added && at->second.helped) --helped_;  // its end was not seen
-        at->second = what;
-        at->second.helped &= !refused_;
-        count_ = all_.size();
-        if (at->second.helped) {
+        {
+            const std::lock_guard lock(mutex_);
+            const auto [at, added] = all_.try_emplace(r);
+            if (!added && at->second.helped) --helped_;  // its end was not seen
+            at->second = what;
+            at->second.helped &= !refused_;
+            count_ = all_.size();
+            if (!at->second.helped) return;
             ++helped_;
-            if (!watched_)
-                watched_ = mpi::background_thread().watch([this] { return look(); });
-            else
-                mpi::background_thread().wake();
         }
-    } catch (const std::exception& e) {  // no thread, or no memory: they go on in calls alone
-        refused_ = true;
-        for (auto& [request, known] : all_) known.helped = false;
-        helped_ = 0;
+        const std::lock_guard lock(watching_);
+        if (!watched_)
+            watched_ = mpi::background_thread().watch([this] { return look(); });
+        else
+            mpi::background_thread().wake();
+    } catch (const std::exception& e) {
+        refuse();
         std::fprintf(stderr, "rubato: %s; nothing advances in the background\n", e.what());
     }
+}
+
+/// No thread, or no memory: they go on in calls alone.
+void native_requests::refuse() noexcept {
+    const std::lock_guard lock(mutex_);
+    refused_ = true;
+    for (auto& [request, known] : all_) known.helped = false;
+    helped_ = 0;
+}
+
+bool native_requests::knows(MPI_Request r) noexcept {
+    const std::lock_guard lock(mutex_);
+    return all_.contains(r);
 }
 
 void native_requests::ended(MPI_Request r, time_ns called, time_ns took) noexcept {
@@ -59,15 +73,15 @@ void native_requests::ended(MPI_Request r, time_ns called, time_ns took) noexcep
 }
 
 void native_requests::end() noexcept {
-    std::optional<background::ticket> watched;
     {
         const std::lock_guard lock(mutex_);
         refused_ = true;
         all_.clear();  // the recorder ends, too
         count_ = helped_ = 0;
-        watched.swap(watched_);
     }
-    if (watched) mpi::background_thread().leave(*watched);
+    const std::lock_guard lock(watching_);
+    if (watched_) mpi::background_thread().leave(*watched_);
+    watched_.reset();
 }
 
 completed_requests::completed_requests(int count, const MPI_Request* requests) noexcept : now_(requests) {
@@ -82,14 +96,20 @@ completed_requests::completed_requests(int count, const MPI_Request* requests) n
 
 completed_requests::~completed_requests() {
     const auto is_completed = [this](std::size_t i) {
-        return before_[i] != MPI_REQUEST_NULL && now_[i] == MPI_REQUEST_NULL;
+        if (before_[i] == MPI_REQUEST_NULL || now_[i] == MPI_REQUEST_NULL) return before_[i] != now_[i];
+        return started_natively().knows(before_[i]) && is_idle(before_[i]);
     };
     time_ns::rep completed = 0;
-    for (std::size_t i = 0; i < before_.size(); ++i) completed += is_completed(i) ? 1 : 0;
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+        if (is_completed(i))
+            ++completed;
+        else
+            before_[i] = MPI_REQUEST_NULL;
+    }
     if (completed == 0) return;
     const time_ns each = (own_time() - called_) / completed;
-    for (std::size_t i = 0; i < before_.size(); ++i)
-        if (is_completed(i)) started_natively().ended(before_[i], called_, each);
+    for (const MPI_Request r : before_)
+        if (r != MPI_REQUEST_NULL) started_natively().ended(r, called_, each);
 }
 
 }  // namespace rubato::preload

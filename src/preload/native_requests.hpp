@@ -1,4 +1,4 @@
-// The program's non-blocking collectives that are under way: when they end is recorded. MPI libraries go on with their
+// The program's non-blocking and persistent collectives that are under way: when they end is recorded. MPI libraries go on with their
 // own only in calls, so while there are any the background thread makes some: no decision of other ranks is needed, and
 // the calls stay native.
 #pragma once
@@ -30,19 +30,22 @@ public:
         bool helped = false;           ///< by the background thread
     };
     void started(MPI_Request r, const under_way& what) noexcept;
+    bool knows(MPI_Request r) noexcept;
     /// By a call that began at `called` and took so long for it.
     void ended(MPI_Request r, time_ns called, time_ns took) noexcept;
 
 private:
     activity look() const;
+    void refuse() noexcept;
 
     MPI_Comm comm_ = MPI_COMM_NULL;
     std::mutex mutex_{};
     std::unordered_map<MPI_Request, under_way> all_{};
     std::atomic<std::size_t> count_{0};
     std::atomic<std::size_t> helped_{0};
-    std::optional<background::ticket> watched_{};
     bool refused_ = false;  // there is no thread
+    std::mutex watching_{};  // not locked by what the thread does
+    std::optional<background::ticket> watched_{};
 };
 
 /// Of this process.

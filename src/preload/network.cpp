@@ -1,6 +1,8 @@
 #include "preload/network.hpp"
 
+#include "core/wire.hpp"
 #include "mpi/broadcast.hpp"
+#include "mpi/private_communicator.hpp"
 #include "network/mpi/link_sweep.hpp"
 
 #include <algorithm>
@@ -12,47 +14,82 @@ namespace {
 /// About how long a measurement takes, once per process.
 constexpr time_ns time_to_measure = std::chrono::milliseconds(8);
 
-/// What this process has measured, or was told.
-struct measured_networks {
-    std::mutex mutex{};
-    profiles::networks texts{};
-
-    std::string& text(bool between) { return between ? texts.between : texts.within; }
+struct known_network {
+    std::string model{};    // as text; empty if nothing is known
+    bool measured = false;  // by this run; else by an earlier one
+    bool doubted = false;   // it was, and may be wrong
 };
-measured_networks& all_measured() {
-    static auto& all = *new measured_networks;
+
+/// What this process knows.
+struct known_networks_of_process {
+    std::mutex mutex{};
+    known_network between{}, within{};
+
+    known_network& of(bool between_hosts) { return between_hosts ? between : within; }
+};
+known_networks_of_process& known_here() {
+    static auto& all = *new known_networks_of_process;
     return all;
+}
+
+auto on_other_host(std::span<const std::int32_t> hosts) {
+    return std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
+}
+
+/// What the ranks know together: what one of them has measured counts more than what rank 0 remembers.
+known_network agreed(MPI_Comm comm, known_network mine) {
+    const int ranks = mpi::size_of(comm);
+    // The minimum of each over all ranks.
+    struct {
+        std::int64_t who_has_measured;
+        std::int64_t trusts_memory;
+    } said{mine.measured ? mpi::rank_in(comm) : ranks, mine.doubted ? 0 : 1};
+    mpi::check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
+    const bool measured = said.who_has_measured < ranks;
+    if (!measured && said.trusts_memory == 0) return {};
+    return {mpi::broadcast(comm, std::move(mine.model), measured ? static_cast<int>(said.who_has_measured) : 0), measured};
 }
 
 }  // namespace
 
 model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
-    const auto elsewhere = std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
+    const auto elsewhere = on_other_host(hosts);
     const bool between = elsewhere != hosts.end();
-    measured_networks& measured = all_measured();
-    std::string known;
+    known_networks_of_process& here = known_here();
+    known_network known;
     {
-        const std::lock_guard lock(measured.mutex);
-        known = measured.text(between);
+        const std::lock_guard lock(here.mutex);
+        known = here.of(between);
     }
-    known = mpi::broadcast(comm, std::move(known));  // rank 0's, if it has one
-    const int other = between ? static_cast<int>(elsewhere - hosts.begin()) : 1;
-    model network = known.empty() ? mpi::measure_model(comm, other, time_to_measure) : parse_model(known);
-    const std::lock_guard lock(measured.mutex);
-    measured.text(between) = to_string(network);
+    known = agreed(comm, std::move(known));
+    if (known.model.empty()) {
+        const int other = between ? static_cast<int>(elsewhere - hosts.begin()) : 1;
+        known = {to_string(mpi::measure_model(comm, other, time_to_measure)), true};
+    }
+    model network = parse_model(known.model);
+    const std::lock_guard lock(here.mutex);
+    here.of(between) = std::move(known);
     return network;
 }
 
-void know_networks(const profiles::networks& known) {
-    measured_networks& measured = all_measured();
-    const std::lock_guard lock(measured.mutex);
-    measured.texts = known;
+void remember_networks(const profiles::networks& known) {
+    known_networks_of_process& here = known_here();
+    const std::lock_guard lock(here.mutex);
+    here.between = {known.between};
+    here.within = {known.within};
+}
+
+void doubt_network(std::span<const std::int32_t> hosts) {
+    known_networks_of_process& here = known_here();
+    const std::lock_guard lock(here.mutex);
+    known_network& known = here.of(on_other_host(hosts) != hosts.end());
+    known.doubted = !known.measured;
 }
 
 profiles::networks known_networks() {
-    measured_networks& measured = all_measured();
-    const std::lock_guard lock(measured.mutex);
-    return measured.texts;
+    known_networks_of_process& here = known_here();
+    const std::lock_guard lock(here.mutex);
+    return {.within = here.within.model, .between = here.between.model};
 }
 
 }  // namespace rubato::preload

@@ -12,11 +12,15 @@
 namespace rubato::preload {
 
 /// Collective over `comm`, which must be ours and have at least two ranks: the model of the messages between its hosts
-/// or, if it has one host, within that. The first communicator that needs it measures it; the process keeps it.
+/// or, if it has one host, within that. The first communicator that needs it measures it; its processes keep it.
 model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts);
 
-/// What need not be measured any more, and what this process knows by now.
-void know_networks(const profiles::networks& known);
+/// What an earlier run has measured between these hosts, or within this one, may be wrong: it is measured when next
+/// needed, unless a rank that takes part then has done so in this run.
+void doubt_network(std::span<const std::int32_t> hosts);
+
+/// What an earlier run has measured, and what this process knows by now.
+void remember_networks(const profiles::networks& known);
 profiles::networks known_networks();
 
 }  // namespace rubato::preload

@@ -6,86 +6,207 @@
 #include "preload/next.hpp"
 #include "preload/session.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <utility>
 
 namespace rubato::preload {
-namespace {
 
-struct made {
-    observe::sums* where;
-    std::int64_t bytes;
+struct known_call : persistent_call {
+    MPI_Request under_way = MPI_REQUEST_NULL;  // of a call that Rubato makes
+    bool was_native = false;                   // MPI has made a call of it, though Rubato was to
+
+    /// The program's request is never started, and means nothing to MPI.
+    bool is_ours() const { return by != nullptr && !was_native; }
 };
+
+namespace {
 
 struct registry {
     std::mutex mutex{};
-    std::unordered_map<MPI_Request, made> requests{};
-    std::atomic<std::size_t> size{0};  // 0 in most programs, so that entries return at once
+    std::unordered_map<MPI_Request, known_call> requests{};
+    // Both are 0 in most programs, so that entries return at once.
+    std::atomic<std::size_t> size{0};
+    std::atomic<std::size_t> ours{0};  // of which Rubato makes the calls
+
+    /// Null if it is none of these. Lock first. A request is used by one thread at a time, and so is what it refers to.
+    known_call* find(MPI_Request r) {
+        const auto found = requests.find(r);
+        return found != requests.end() ? &found->second : nullptr;
+    }
 };
 registry& all() {
     static lasting<registry> r;
     return r.value;
 }
 
-template <class Native>
-int start(std::span<MPI_Request> requests, const Native& native) {
-    session* const now = running.load(std::memory_order_acquire);
-    if (inside || now == nullptr || all().size == 0) return native();
+known_call* known(MPI_Request r) {
+    const std::lock_guard lock(all().mutex);
+    return all().find(r);
+}
+
+using native_start = std::function<int(std::span<MPI_Request>)>;
+
+int report_active() {
+    PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_REQUEST);
+    return MPI_ERR_REQUEST;
+}
+
+int start_planned(known_call& c, MPI_Request& request, const native_start& native) {
+    if (c.under_way != MPI_REQUEST_NULL) return report_active();
+    return c.by->start({c.what, &c.what->facts}, &c.under_way, [&] {
+        c.was_native = true;
+        return native({&request, 1});
+    });
+}
+
+/// Those that Rubato makes, then the others as the program would have.
+int start_each(std::span<MPI_Request> requests, const native_start& native) {
+    const auto is_ours = [](MPI_Request r) {
+        const known_call* const c = known(r);
+        return c != nullptr && c->by;
+    };
+    if (std::ranges::none_of(requests, is_ours)) return native(requests);
+    std::vector<MPI_Request> others;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (is_ours(requests[i])) {
+            const int code = start_planned(*known(requests[i]), requests[i], native);
+            if (code != MPI_SUCCESS) return code;
+        } else {
+            others.push_back(requests[i]);
+            places.push_back(i);
+        }
+    }
+    const int code = others.empty() ? MPI_SUCCESS : native(others);
+    for (std::size_t i = 0; i < others.size(); ++i) requests[places[i]] = others[i];
+    return code;
+}
+
+int start_and_note(std::span<MPI_Request> requests, const native_start& native) noexcept {
     const guard passing;
     const time_ns arrival = own_time();
-    const int code = native();
+    int code = MPI_SUCCESS;
+    try {
+        code = start_each(requests, native);
+    } catch (const std::bad_alloc& e) {
+        give_up(MPI_COMM_WORLD, e);
+    }
     if (code != MPI_SUCCESS) return code;
-    const time_ns each = (own_time() - arrival) / static_cast<time_ns::rep>(std::max<std::size_t>(1, requests.size()));
-    const std::lock_guard lock(all().mutex);
+    const time_ns exit = own_time();
+    const time_ns each = (exit - arrival) / static_cast<time_ns::rep>(std::max<std::size_t>(1, requests.size()));
     for (const MPI_Request r : requests) {
-        const auto found = all().requests.find(r);
-        if (found == all().requests.end()) continue;  // of messages between two ranks
-        observe::add(*found->second.where, found->second.bytes, each);
+        const known_call* const c = known(r);
+        if (c == nullptr) continue;  // of messages between two ranks
+        if (c->row != nullptr) observe::add(*c->row, c->bytes, each);
+        const bool helped = c->helped && c->under_way == MPI_REQUEST_NULL;
+        if (c->row != nullptr || helped) started_natively().started(r, {c->row, exit, helped});
     }
     return code;
 }
 
 template <class Native>
+int start(std::span<MPI_Request> requests, const Native& native) {
+    const session* const now = running.load(std::memory_order_acquire);
+    if (inside || now == nullptr || all().size == 0) return native(requests);
+    return start_and_note(requests, native);
+}
+
+template <class Native>
 int release(const MPI_Request* request, const Native& native) {
     const completed_requests noting(1, request);
-    if (request != nullptr && all().size != 0) {
-        const std::lock_guard lock(all().mutex);
+    if (request == nullptr || all().size == 0) return native();
+    std::unique_lock lock(all().mutex);
+    if (const known_call* const c = all().find(*request)) {
+        if (c->under_way != MPI_REQUEST_NULL) {
+            lock.unlock();
+            return report_active();
+        }
+        all().ours -= c->by != nullptr;
         all().requests.erase(*request);
         all().size = all().requests.size();
     }
+    lock.unlock();
     return native();
 }
 
 }  // namespace
 
-void remember(MPI_Request request, observe::sums& where, std::int64_t bytes) noexcept {
-    const std::lock_guard lock(all().mutex);
+void remember(MPI_Request request, persistent_call made) noexcept {
+    const bool is_ours = made.by != nullptr;
     try {
-        all().requests.insert_or_assign(request, made{&where, bytes});
-    } catch (const std::bad_alloc&) {
-        // Its calls are not counted.
+        if (is_ours) made.what->keep_types();
+        const std::lock_guard lock(all().mutex);
+        all().requests.insert_or_assign(request, known_call{std::move(made)});
+        all().size = all().requests.size();
+        all().ours += is_ours;
+    } catch (const std::exception& e) {
+        // Else its calls are not counted, but who makes them must be the same on all ranks.
+        if (is_ours) give_up(MPI_COMM_WORLD, e);
     }
-    all().size = all().requests.size();
+}
+
+bool is_idle(MPI_Request request) noexcept {
+    if (all().size == 0) return false;
+    const known_call* const c = known(request);
+    if (c == nullptr) return false;
+    if (c->is_ours()) return c->under_way == MPI_REQUEST_NULL;
+    const guard passing;
+    int flag = 0;
+    PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    return flag != 0;
+}
+
+calls_under_way::calls_under_way(int count, MPI_Request* requests) noexcept : requests_(requests) {
+    if (all().ours == 0 || requests == nullptr || count <= 0) return;
+    try {
+        const std::lock_guard lock(all().mutex);
+        for (int i = 0; i < count; ++i) {
+            known_call* const c = all().find(requests[i]);
+            if (c == nullptr || !c->is_ours()) continue;
+            if (calls_.empty()) {
+                calls_.assign(requests, requests + count);
+                replaced_.resize(calls_.size());
+            }
+            calls_[static_cast<std::size_t>(i)] = c->under_way;
+            replaced_[static_cast<std::size_t>(i)] = c;
+        }
+    } catch (const std::bad_alloc& e) {
+        give_up(MPI_COMM_WORLD, e);
+    }
+}
+
+calls_under_way::~calls_under_way() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+        if (replaced_[i] != nullptr)
+            replaced_[i]->under_way = calls_[i];
+        else
+            requests_[i] = calls_[i];
+    }
 }
 
 }  // namespace rubato::preload
 
 using namespace rubato::preload;
 
-#define ENTRIES(prefix)                                                                                              \
-    extern "C" RUBATO_API int prefix##_Start(MPI_Request* request) {                                                 \
-        static const auto next = next_function(prefix##_Start, #prefix "_Start");                                    \
-        return start({request, request != nullptr ? 1U : 0U}, [&] { return next(request); });                        \
-    }                                                                                                                \
-    extern "C" RUBATO_API int prefix##_Startall(int count, MPI_Request* requests) {                                  \
-        static const auto next = next_function(prefix##_Startall, #prefix "_Startall");                              \
-        const bool some = requests != nullptr && count > 0;                                                          \
-        return start({requests, some ? static_cast<std::size_t>(count) : 0}, [&] { return next(count, requests); }); \
-    }                                                                                                                \
-    extern "C" RUBATO_API int prefix##_Request_free(MPI_Request* request) {                                          \
-        static const auto next = next_function(prefix##_Request_free, #prefix "_Request_free");                      \
-        return release(request, [&] { return next(request); });                                                      \
+#define ENTRIES(prefix)                                                                                             \
+    extern "C" RUBATO_API int prefix##_Start(MPI_Request* request) {                                                \
+        static const auto next = next_function(prefix##_Start, #prefix "_Start");                                   \
+        if (request == nullptr) return next(request);                                                               \
+        return start({request, 1}, [](std::span<MPI_Request> one) { return next(one.data()); });                    \
+    }                                                                                                               \
+    extern "C" RUBATO_API int prefix##_Startall(int count, MPI_Request* requests) {                                 \
+        static const auto next = next_function(prefix##_Startall, #prefix "_Startall");                             \
+        if (requests == nullptr || count <= 0) return next(count, requests);                                        \
+        return start({requests, static_cast<std::size_t>(count)},                                                   \
+                     [](std::span<MPI_Request> some) { return next(static_cast<int>(some.size()), some.data()); }); \
+    }                                                                                                               \
+    extern "C" RUBATO_API int prefix##_Request_free(MPI_Request* request) {                                         \
+        static const auto next = next_function(prefix##_Request_free, #prefix "_Request_free");                     \
+        return release(request, [&] { return next(request); });                                                     \
     }
 
 ENTRIES(MPI)

@@ -48,7 +48,7 @@ void remembered_runs::begin(MPI_Comm comm, const settings& how, profiles::key of
     text = mpi::broadcast(comm, std::move(text));
     if (text.empty()) return;
     before_ = profiles::parse(text, file_);
-    know_networks(before_.models);
+    remember_networks(before_.models);
 }
 
 /// Empty if there is none.

@@ -138,6 +138,7 @@ public:
     std::vector<std::byte> take(std::uint64_t ticket) override { return wall_.take(ticket, me_); }
     void synchronise() override { wall_.meet(synchronised_++); }
     const model& network() override { return wall_.network; }
+    void doubt_network() override {}
     time_ns now() override { return wall_.world().now(); }
 
     /// The rank makes no more calls: waits for what is under way.

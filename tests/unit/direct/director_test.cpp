@@ -36,6 +36,7 @@ struct wall {
     time_ns measuring{};  ///< how long it takes to know the network
     std::deque<entry> entries{};
     int synchronised = 0;
+    int doubted = 0;  ///< the network
     std::mutex mutex{};
     std::condition_variable changed{};
 };
@@ -62,6 +63,9 @@ public:
     const model& network() override {
         if (!std::exchange(measured_, true)) clock_ += wall_.measuring;
         return wall_.network;
+    }
+    void doubt_network() override {
+        if (me_ == 0) ++wall_.doubted;
     }
     time_ns now() override { return clock_; }
 
@@ -123,6 +127,7 @@ struct outcome {
     std::vector<decision> explained{};
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
+    int doubted = 0;  ///< times the network was
     std::size_t exchanges = 0;
     std::vector<experience> learned{};
     std::vector<bool> works_ahead{};  ///< after each call
@@ -178,6 +183,7 @@ public:
     director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
     const std::vector<std::vector<decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
+    int doubted() const { return wall_.doubted; }
     std::size_t exchanges() const { return wall_.entries.size(); }
     void measure_in(time_ns t) { wall_.measuring = t; }
 
@@ -273,6 +279,7 @@ outcome directed(const program& p, std::deque<effort>* processes = nullptr, time
     o.explained = all.explained().front();
     o.total = std::ranges::max(clocks);
     o.synchronised = all.synchronised();
+    o.doubted = all.doubted();
     o.exchanges = all.exchanges();
     o.learned = all[0].learned();
     for (int r = 1; r < p.ranks; ++r) EXPECT_EQ(all[r].learned(), o.learned);
@@ -761,6 +768,7 @@ TEST(director, gives_up_what_it_remembers_wrongly) {
     EXPECT_GE(slow.native_calls(10), 380);
     EXPECT_LE(slow.total, times(natively(p), 1.01));
     EXPECT_EQ(slow.learned.front().algorithm, "");
+    EXPECT_EQ(slow.doubted, 0) << "native calls are as fast as before";
 
     // Another rank is late: the plan follows.
     program q = late_rank(1);
@@ -768,6 +776,23 @@ TEST(director, gives_up_what_it_remembers_wrongly) {
     const outcome moved = directed(q);
     EXPECT_EQ(last_of(moved.directives[10].arrivals), 1U);
     EXPECT_LT(moved.total, natively(q) - 28ms * 400);
+    EXPECT_EQ(moved.doubted, 0);
+
+    // What was found for a quarter of the size does not scale: that says nothing of the network.
+    program larger = late_rank(3);
+    larger.remembered = directed(late_rank(3)).learned;
+    larger.what = [](std::uint64_t) { return directed_call{collective::reduce, rank(0), 2 << 20}; };
+    EXPECT_EQ(directed(larger).doubted, 0);
+
+    // All is four times as slow: the network is another one.
+    program slower = late_rank(3);
+    slower.remembered = directed(slower).learned;
+    slower.native_tail = [](std::uint64_t, const arrivals&) { return time_ns(160ms); };
+    slower.plans.front().tail = [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(40ms); };
+    slower.plans.front().promised = [](const arrivals&) { return time_ns(40ms); };
+    const outcome other = directed(slower);
+    EXPECT_EQ(other.doubted, 1);
+    EXPECT_LT(other.total, natively(slower) - 100ms * 400);
 }
 
 TEST(director, goes_back_when_the_native_collective_becomes_better) {

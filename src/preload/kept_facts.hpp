@@ -1,0 +1,36 @@
+// What Rubato knows of a call that ends later, with what that refers to.
+#pragma once
+
+#include "mpi/call_facts.hpp"
+#include "mpi/datatype.hpp"
+#include "preload/communicator_state.hpp"
+
+#include <vector>
+
+namespace rubato::preload {
+
+struct kept_facts {
+    kept_facts() = default;
+    ~kept_facts() {
+        for (MPI_Datatype& t : types) PMPI_Type_free(&t);
+    }
+    kept_facts(const kept_facts&) = delete;
+    kept_facts& operator=(const kept_facts&) = delete;
+
+    /// The program may free its datatypes from now on.
+    void keep_types() {
+        for (mpi::call_side* const side : {&facts.in, &facts.out}) {
+            if (!side->used || mpi::is_predefined(side->type)) continue;
+            types.reserve(types.size() + 1);
+            MPI_Datatype own = MPI_DATATYPE_NULL;
+            mpi::check(PMPI_Type_dup(side->type, &own), "MPI_Type_dup");
+            side->type = types.emplace_back(own);
+        }
+    }
+
+    side_chunks memory{};
+    mpi::call_facts facts{};
+    std::vector<MPI_Datatype> types{};
+};
+
+}  // namespace rubato::preload
