@@ -23,7 +23,8 @@ std::vector<candidate> best_of_each(std::vector<candidate> ranked) {
 void contest::order_choice(bool rolls) {
     const time_ns came = with_.others.now();
     const auto before = std::exchange(native_before_, std::nullopt);
-    if (before && contenders_[native].measured && is_stale(*before, contenders_[native].measured->tail)) with_.others.doubt_network();
+    if (before && contenders_[native].measured && is_stale(*before, contenders_[native].measured->tail))
+        with_.others.doubt_network();
     (void)with_.others.network();
     chosen_ = true;
     chosen_for_ = rolls ? contenders_[incumbent_].newest : prediction(contenders_[incumbent_]);

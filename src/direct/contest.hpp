@@ -192,11 +192,11 @@ private:
     int rested_ = 0;  // samples since the last duel
     int slow_ = 0;    // samples in a row
     int changed_ = 0;
-    int unlike_ = 0;              // samples of another size
-    int moves_ = 0;               // how often sizes were found to have moved
-    int audits_ = 0;              // that the incumbent has won
-    std::uint64_t was_slow_ = 0;  // calls
-    bool remembered_ = false;     // no call has shown yet that what was known before is right
+    int unlike_ = 0;                          // samples of another size
+    int moves_ = 0;                           // how often sizes were found to have moved
+    int audits_ = 0;                          // that the incumbent has won
+    std::uint64_t was_slow_ = 0;              // calls
+    bool remembered_ = false;                 // no call has shown yet that what was known before is right
     std::optional<time_ns> native_before_{};  // the native tail in an earlier run
 };
 

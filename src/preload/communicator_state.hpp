@@ -65,8 +65,8 @@ struct communicator_state {
     int peers = 1;       ///< ranks of the other group, or of the only one
     bool inter = false;  ///< an inter-communicator: recorded, and always native
     bool apart = false;  ///< all its ranks are of this world, and not all on one host; equal on all its ranks
-    observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
-    std::unique_ptr<autopilot> pilot{};             ///< made when first needed
+    observe::recorder::channel* channel = nullptr;             ///< null: nothing is recorded
+    std::unique_ptr<autopilot> pilot{};                        ///< made when first needed
     std::vector<std::shared_ptr<spare_pilot>> spare_pilots{};  ///< for persistent requests; as many on all its ranks
     /// Calls that an autopilot could have made, before there is one. Equal on all its ranks.
     struct waiting {

@@ -209,7 +209,8 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
     return state.pilot != nullptr;
 }
 
-/// A bit for each of the communicator's spare pilots, set if all ranks have freed the request that it was for. Collective.
+/// A bit for each of the communicator's spare pilots, set if all ranks have freed the request that it was for.
+/// Collective.
 std::uint64_t communicator_table::unused_pilots(MPI_Comm comm, const communicator_state& state) {
     std::uint64_t unused = 0;
     for (std::size_t i = 0; i < state.spare_pilots.size(); ++i)

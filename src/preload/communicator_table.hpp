@@ -60,7 +60,8 @@ private:
     communicator_state* first_with_pilot() noexcept;
     static std::uint64_t unused_pilots(MPI_Comm comm, const communicator_state& state);
     void end_unused_pilots(MPI_Comm comm, const communicator_state& state);
-    std::unique_ptr<autopilot> new_pilot(MPI_Comm comm, const communicator_state& state, const autopilot::settings& how);
+    std::unique_ptr<autopilot> new_pilot(MPI_Comm comm, const communicator_state& state,
+                                         const autopilot::settings& how);
 
     inline static constinit std::atomic<std::uint64_t> freed{0};  // so many: their handles may come again
     inline static constinit thread_local last_communicator last{};

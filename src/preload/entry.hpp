@@ -141,8 +141,8 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     return code;
 }
 
-/// Makes a persistent collective; its calls are recorded when they start. If Rubato is to make them, all ranks take part
-/// in finding an autopilot for them, also one whose arguments are wrong: the others do not know that.
+/// Makes a persistent collective; its calls are recorded when they start. If Rubato is to make them, all ranks take
+/// part in finding an autopilot for them, also one whose arguments are wrong: the others do not know that.
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
-// The program's non-blocking and persistent collectives that are under way: when they end is recorded. MPI libraries go on with their
-// own only in calls, so while there are any the background thread makes some: no decision of other ranks is needed, and
-// the calls stay native.
+// The program's non-blocking and persistent collectives that are under way: when they end is recorded. MPI libraries go
+// on with their own only in calls, so while there are any the background thread makes some: no decision of other ranks
+// is needed, and the calls stay native.
 #pragma once
 
 #include "engine/background_thread.hpp"
@@ -43,7 +43,7 @@ private:
     std::unordered_map<MPI_Request, under_way> all_{};
     std::atomic<std::size_t> count_{0};
     std::atomic<std::size_t> helped_{0};
-    bool refused_ = false;  // there is no thread
+    bool refused_ = false;   // there is no thread
     std::mutex watching_{};  // not locked by what the thread does
     std::optional<background::ticket> watched_{};
 };

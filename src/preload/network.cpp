@@ -47,7 +47,8 @@ known_network agreed(MPI_Comm comm, known_network mine) {
     mpi::check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_INT64_T, MPI_MIN, comm), "MPI_Allreduce");
     const bool measured = said.who_has_measured < ranks;
     if (!measured && said.trusts_memory == 0) return {};
-    return {mpi::broadcast(comm, std::move(mine.model), measured ? static_cast<int>(said.who_has_measured) : 0), measured};
+    return {mpi::broadcast(comm, std::move(mine.model), measured ? static_cast<int>(said.who_has_measured) : 0),
+            measured};
 }
 
 }  // namespace

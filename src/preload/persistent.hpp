@@ -1,9 +1,10 @@
 // Persistent collectives: made once, and counted each time they start.
 //
-// In mode force, with the background thread, Rubato makes their calls. Ranks may start them in any order, so their calls cannot be numbered together:
-// each has an autopilot of its own. A generalised request of MPI is gone when its call has ended, and a persistent one is
-// not. So the program keeps the native request, which is never started. What waits for it or tests it is given the
-// generalised request of the call that is under way, or else MPI_REQUEST_NULL, which is ignored as an inactive one is.
+// In mode force, with the background thread, Rubato makes their calls. Ranks may start them in any order, so their
+// calls cannot be numbered together: each has an autopilot of its own. A generalised request of MPI is gone when its
+// call has ended, and a persistent one is not. So the program keeps the native request, which is never started. What
+// waits for it or tests it is given the generalised request of the call that is under way, or else MPI_REQUEST_NULL,
+// which is ignored as an inactive one is.
 #pragma once
 
 #include "observe/recorder.hpp"
@@ -17,8 +18,8 @@
 namespace rubato::preload {
 
 struct persistent_call {
-    /// Where it is recorded, a part of the mapped file, if anywhere. Calls may start in any order, and in any thread, so
-    /// only sums are kept.
+    /// Where it is recorded, a part of the mapped file, if anywhere. Calls may start in any order, and in any thread,
+    /// so only sums are kept.
     observe::sums* row = nullptr;
     std::int64_t bytes = 0;
     bool helped = false;                 ///< the background thread lets the MPI library go on with it
@@ -46,7 +47,7 @@ public:
 
 private:
     MPI_Request* requests_;
-    std::vector<MPI_Request> calls_{};    // empty if there is nothing to replace
+    std::vector<MPI_Request> calls_{};     // empty if there is nothing to replace
     std::vector<known_call*> replaced_{};  // by each of them; null: the program's own request
 };
 
