@@ -59,7 +59,7 @@ call::call(const place& on, const toolbox& tools, std::uint64_t seed, form how, 
     if (inter()) how_ = form::blocking;
     if (how_ == form::persistent && !reduces(args_.what) && !persists) how_ = form::nonblocking;
     everywhere_ = !inter() && shared_.chance(30);
-    if (args_.what == collective::alltoallv && how_ == form::nonblocking) everywhere_ &= exchanges_in_place_later;
+    if (args_.what == collective::alltoallv && how_ != form::blocking) everywhere_ &= exchanges_in_place_later;
     args_.root = shared_.below(1 << 20) % place_.size;
     if (args_.what != collective::barrier) {
         if (reduces(args_.what)) {

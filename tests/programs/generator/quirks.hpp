@@ -22,7 +22,8 @@ constexpr bool carries_gaps = !like_mpich;
 /// commute and the type has gaps, writes behind its own buffer: of n elements it has n true extents.
 constexpr bool scatters_in_order = !like_mpich;
 
-/// After MPI_Ialltoallv in place, Open MPI 4.1.4 now and then truncates the messages of later collectives.
+/// After MPI_Ialltoallv in place, Open MPI 4.1.4 now and then truncates the messages of later collectives. A persistent
+/// one may give other results than MPI_Alltoallv.
 constexpr bool exchanges_in_place_later = like_mpich;
 
 /// MPICH 4.0.2 garbles persistent collectives that move data, and others when they are started again.
