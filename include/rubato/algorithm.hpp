@@ -22,6 +22,7 @@ enum class need : std::uint16_t {
     radix_product = 16,       ///< if a radix vector is given, its product is the rank count
     radix_above_one = 32,     ///< if a radix is given, it is 2 or more
     round_time = 64,          ///< if arrivals differ, it is known how long a round takes
+    torus = 128,              ///< the graph looks the same from all ranks of a torus
 };
 
 constexpr std::uint16_t operator|(need a, need b) {

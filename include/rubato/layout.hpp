@@ -56,6 +56,8 @@ struct layout {
     chunk_table input{};
     chunk_table output{};
     bool by_input = false;
+    /// Of a v-form: data of no length is not sent. Equal on all ranks, or they would wait for each other.
+    bool skips_empty = false;
 
     static layout uniform(std::int64_t units_per_chunk) {
         return {chunk_table::uniform(units_per_chunk), chunk_table::uniform(units_per_chunk)};

@@ -75,10 +75,13 @@ struct selection {
     std::optional<roll_call_options> roll_call{};
 };
 
-/// The chunks of a v-form's buffer, in elements, one of each per rank.
+/// The chunks of a v-form's buffer, in elements, one of each per rank or neighbour. If types are given, an alltoallv is
+/// what MPI calls alltoallw: each chunk has its own datatype, displacements are in bytes, and the buffer's type is
+/// ignored.
 struct chunks {
     std::span<const std::int64_t> counts{};
     std::span<const std::int64_t> displacements{};
+    std::span<const MPI_Datatype> types{};
 };
 
 /// A collective call as MPI has it; `send` or `recv` may be MPI_IN_PLACE where MPI allows it. Where MPI has one buffer,
@@ -123,7 +126,31 @@ struct RUBATO_API call {
                           const chunks& recv_chunks, MPI_Datatype recv_type);
     static call reduce_scatter(const void* send, void* recv, std::span<const std::int64_t> counts, MPI_Datatype type,
                                MPI_Op op);
+
+    // Among neighbours, on a communicator with a topology. Chunks are in the order of MPI's neighbours.
+    static call neighbor_allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                                   std::int64_t recv_count, MPI_Datatype recv_type);
+    static call neighbor_alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                                  std::int64_t recv_count, MPI_Datatype recv_type);
+    static call neighbor_allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                                    const chunks& recv_chunks, MPI_Datatype recv_type);
+    static call neighbor_alltoallv(const void* send, const chunks& send_chunks, MPI_Datatype send_type, void* recv,
+                                   const chunks& recv_chunks, MPI_Datatype recv_type);
+    static call neighbor_reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op);
 };
+
+/// For a sparse exchange: data for a rank, and data of one.
+struct sparse_send {
+    int to = 0;
+    std::span<const std::byte> data{};
+};
+struct sparse_receipt {
+    int from = 0;
+    std::vector<std::byte> data{};
+};
+/// How it is made. Consensus: messages and a barrier that nobody waits in (Hoefler, Siebert, Lumsdaine 2010). Counts:
+/// ranks first sum up who gets how many messages. Alltoall: everybody tells everybody a size, then an alltoallv.
+enum class sparse_way : std::uint8_t { chosen, consensus, counts, alltoall };
 
 /// The MPI library's own collective for the same call. Throws if a count does not fit in MPI's int.
 RUBATO_API void run_native(MPI_Comm comm, const call& c);
@@ -217,6 +244,8 @@ public:
     int size() const;
     /// The host of each rank, as problem::hosts has it.
     const std::vector<std::int32_t>& hosts() const;
+    /// Who has data for whom, if MPI gives the communicator a topology; else null.
+    const std::shared_ptr<const graph>& neighbours() const;
     plan_statistics plans() const;
     const common_clock& clock() const;
     /// How many collectives had begun here when the rank arrived.
@@ -294,6 +323,25 @@ public:
                    void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
     void reduce_scatter(const selection& how, const void* send, void* recv, std::span<const std::int64_t> counts,
                         MPI_Datatype type, MPI_Op op);
+
+    /// Everybody knows for whom it has data, and nobody from whom data comes: returns what has come, by rank, and what
+    /// came from one rank in the order in which that has given it. Collective; all ranks name the same way. Where
+    /// Rubato chooses, it does by how many partners ranks had in the last exchange.
+    std::vector<sparse_receipt> exchange_sparse(std::span<const sparse_send> sends,
+                                                sparse_way how = sparse_way::chosen);
+
+    void neighbor_allgather(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                            void* recv, std::int64_t recv_count, MPI_Datatype recv_type);
+    void neighbor_alltoall(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type);
+    void neighbor_allgatherv(const selection& how, const void* send, std::int64_t send_count, MPI_Datatype send_type,
+                             void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
+    void neighbor_alltoallv(const selection& how, const void* send, const chunks& send_chunks, MPI_Datatype send_type,
+                            void* recv, const chunks& recv_chunks, MPI_Datatype recv_type);
+    /// Combines the vectors of the ranks from which this rank has data, each once, in the order of ranks. A rank
+    /// without any keeps what is in `recv`. Not in place; MPI has no such call.
+    void neighbor_reduce(const selection& how, const void* send, void* recv, std::int64_t count, MPI_Datatype type,
+                         MPI_Op op);
 
 private:
     friend class persistent_call;

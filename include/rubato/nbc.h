@@ -49,6 +49,10 @@ typedef struct {
 } NBC_Handle;
 typedef NBC_Handle NBC_Request;
 
+/* Open MPI has functions of some of these names, too, for its own non-blocking collectives, and would find ours first.
+ * So the symbols of these have other names. */
+#define RUBATO_NBC_AS(symbol) __asm__("rubato_" #symbol)
+
 /* What follows is declared twice: as NBC_... and as PNBC_... */
 #define RUBATO_NBC_BOTH(name, arguments)     \
     RUBATO_NBC_API int NBC_##name arguments; \
@@ -89,6 +93,39 @@ RUBATO_NBC_BOTH(Iscan, (void* sendbuf, void* recvbuf, int count, MPI_Datatype ty
                         NBC_Handle* handle));
 RUBATO_NBC_BOTH(Iexscan, (void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
                           NBC_Handle* handle));
+
+/* Among neighbours, on a communicator with a topology; chunks are in the order of MPI's neighbours. `xchg` is another
+ * name of `alltoall`. */
+RUBATO_NBC_BOTH(Ineighbor_allgather, (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                      MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_allgatherv,
+                (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts, int* displs,
+                 MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_alltoall, (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                     MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_alltoallv,
+                (void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
+                 int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_alltoallw,
+                (void* sendbuf, int* sendcounts, MPI_Aint* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
+                 int* recvcounts, MPI_Aint* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_xchg, (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                 MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+RUBATO_NBC_BOTH(Ineighbor_xchgv,
+                (void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
+                 int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
+/* Along a dimension of a grid, as MPI_Cart_shift has it. The first one on a communicator waits for the other ranks. */
+RUBATO_NBC_BOTH(Icart_shift_xchg, (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                   MPI_Datatype recvtype, int direction, int disp, MPI_Comm comm, NBC_Handle* handle));
+/* Of any topology. Without one: NBC_INVALID_TOPOLOGY_COMM. */
+RUBATO_NBC_API int NBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted)
+    RUBATO_NBC_AS(NBC_Comm_neighbors_count);
+RUBATO_NBC_API int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted);
+RUBATO_NBC_API int NBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourceweights,
+                                      int maxoutdegree, int* destinations, int* destweights)
+    RUBATO_NBC_AS(NBC_Comm_neighbors);
+RUBATO_NBC_API int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourceweights,
+                                       int maxoutdegree, int* destinations, int* destweights);
 
 /* A handle of nothing has ended. `flag` is 1 if the operation has ended, or all have, else 0. `index` is that of one
  * that has ended now, or MPI_UNDEFINED if none is under way. An operation that fails has ended, too. */

@@ -27,10 +27,6 @@ extern "C" {
 
 typedef void* NBC_Schedule;
 
-/* Open MPI has functions of these names, too, for its own non-blocking collectives, and would find these first. So
- * their symbols have other names. */
-#define RUBATO_NBC_AS(symbol) __asm__("rubato_" #symbol)
-
 RUBATO_NBC_API int NBC_Sched_create(NBC_Schedule* schedule) RUBATO_NBC_AS(NBC_Sched_create);
 RUBATO_NBC_API int NBC_Sched_send(void* buf, int count, MPI_Datatype type, int dest, NBC_Schedule* schedule)
     RUBATO_NBC_AS(NBC_Sched_send);

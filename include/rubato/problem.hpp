@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rubato/core.hpp"
+#include "rubato/graph.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,11 @@ enum class collective : std::uint8_t {
     allgatherv,
     alltoallv,
     reduce_scatter,
+    neighbor_allgather,
+    neighbor_alltoall,
+    neighbor_allgatherv,
+    neighbor_alltoallv,
+    neighbor_reduce,
 };
 
 /// The ranks that have a buffer.
@@ -47,16 +53,17 @@ constexpr bool includes(holders who, std::int32_t r, std::int32_t root) {
     return false;
 }
 
-/// What each collective is, stated once. A chunk is the part of a buffer that belongs to one rank.
+/// What each collective is, stated once. A chunk is the part of a buffer that belongs to one rank, or to one neighbour.
 struct collective_traits {
     collective what;
     std::string_view name;
     holders input;     ///< who gives data
     holders output;    ///< who gets data
-    bool wide_input;   ///< the input has one chunk per rank (else one)
-    bool wide_output;  ///< the output has one chunk per rank (else one)
+    bool wide_input;   ///< the input has one chunk per rank, or per destination (else one)
+    bool wide_output;  ///< the output has one chunk per rank, or per source (else one)
     bool reduces;      ///< combines with an operator, so blocks are whole elements
     bool irregular;    ///< a v-form: chunks differ in size
+    bool on_graph;     ///< among neighbours (problem::neighbours)
 
     // The rest follows.
 
@@ -66,8 +73,15 @@ struct collective_traits {
     constexpr bool has_output(std::int32_t r, std::int32_t root) const { return includes(output, r, root); }
     /// All but a barrier.
     constexpr bool moves_data() const { return input != holders::none; }
-    /// Some buffer has one chunk per rank.
+    /// Some buffer has one chunk per rank, or per neighbour.
     constexpr bool chunked() const { return wide_input || wide_output; }
+    /// Of how many chunks the size of a call is the sum. In a neighbour collective it is that of one, as ranks differ
+    /// in how many they have.
+    constexpr std::int32_t sized_chunks(std::int32_t ranks) const { return chunked() && !on_graph ? ranks : 1; }
+    /// Data of no length is not sent (layout::skips_empty).
+    constexpr bool skips_empty() const { return irregular && !reduces; }
+    /// MPI has it, too.
+    constexpr bool in_mpi() const { return !(reduces && on_graph); }
     /// From the root to all.
     constexpr bool spreads() const { return input == holders::root; }
     /// A rank has an input or an output, never both, and MPI one argument for them.
@@ -75,7 +89,9 @@ struct collective_traits {
     /// MPI has one count and one datatype for both sides.
     constexpr bool one_count() const { return one_buffer() || reduces; }
     /// Every rank can tell how large all chunks are: they are equal, or all ranks are given the same list of counts.
-    constexpr bool sizes_known_to_all() const { return !irregular || (!rooted && wide_input != wide_output); }
+    constexpr bool sizes_known_to_all() const {
+        return !irregular || (!rooted && !on_graph && wide_input != wide_output);
+    }
     /// Chunks differ, but lie one after the other in the input, and all ranks are told all sizes: so the input measures
     /// the output and scratch, too.
     constexpr bool measured_by_input() const { return irregular && reduces; }
@@ -84,25 +100,30 @@ struct collective_traits {
 namespace table_of_collectives {
 using enum collective;
 using enum holders;
-inline constexpr bool wide = true, combines = true, v_form = true, no = false;
+inline constexpr bool wide = true, combines = true, v_form = true, graph = true, no = false;
 inline constexpr std::array rows{
-    // what, name, who has the input and the output, how wide they are, whether it combines and is a v-form
-    collective_traits{barrier, "barrier", none, none, no, no, no, no},
-    collective_traits{bcast, "bcast", root, others, no, no, no, no},
-    collective_traits{reduce, "reduce", all, root, no, no, combines, no},
-    collective_traits{allreduce, "allreduce", all, all, no, no, combines, no},
-    collective_traits{scatter, "scatter", root, all, wide, no, no, no},
-    collective_traits{gather, "gather", all, root, no, wide, no, no},
-    collective_traits{allgather, "allgather", all, all, no, wide, no, no},
-    collective_traits{alltoall, "alltoall", all, all, wide, wide, no, no},
-    collective_traits{reduce_scatter_block, "reduce_scatter_block", all, all, wide, no, combines, no},
-    collective_traits{scan, "scan", all, all, no, no, combines, no},
-    collective_traits{exscan, "exscan", all, all_but_first, no, no, combines, no},
-    collective_traits{scatterv, "scatterv", root, all, wide, no, no, v_form},
-    collective_traits{gatherv, "gatherv", all, root, no, wide, no, v_form},
-    collective_traits{allgatherv, "allgatherv", all, all, no, wide, no, v_form},
-    collective_traits{alltoallv, "alltoallv", all, all, wide, wide, no, v_form},
-    collective_traits{reduce_scatter, "reduce_scatter", all, all, wide, no, combines, v_form},
+    // what, name, who has the input and the output, how wide they are, whether it combines, is a v-form, is on a graph
+    collective_traits{barrier, "barrier", none, none, no, no, no, no, no},
+    collective_traits{bcast, "bcast", root, others, no, no, no, no, no},
+    collective_traits{reduce, "reduce", all, root, no, no, combines, no, no},
+    collective_traits{allreduce, "allreduce", all, all, no, no, combines, no, no},
+    collective_traits{scatter, "scatter", root, all, wide, no, no, no, no},
+    collective_traits{gather, "gather", all, root, no, wide, no, no, no},
+    collective_traits{allgather, "allgather", all, all, no, wide, no, no, no},
+    collective_traits{alltoall, "alltoall", all, all, wide, wide, no, no, no},
+    collective_traits{reduce_scatter_block, "reduce_scatter_block", all, all, wide, no, combines, no, no},
+    collective_traits{scan, "scan", all, all, no, no, combines, no, no},
+    collective_traits{exscan, "exscan", all, all_but_first, no, no, combines, no, no},
+    collective_traits{scatterv, "scatterv", root, all, wide, no, no, v_form, no},
+    collective_traits{gatherv, "gatherv", all, root, no, wide, no, v_form, no},
+    collective_traits{allgatherv, "allgatherv", all, all, no, wide, no, v_form, no},
+    collective_traits{alltoallv, "alltoallv", all, all, wide, wide, no, v_form, no},
+    collective_traits{reduce_scatter, "reduce_scatter", all, all, wide, no, combines, v_form, no},
+    collective_traits{neighbor_allgather, "neighbor_allgather", all, all, no, wide, no, no, graph},
+    collective_traits{neighbor_alltoall, "neighbor_alltoall", all, all, wide, wide, no, no, graph},
+    collective_traits{neighbor_allgatherv, "neighbor_allgatherv", all, all, no, wide, no, v_form, graph},
+    collective_traits{neighbor_alltoallv, "neighbor_alltoallv", all, all, wide, wide, no, v_form, graph},
+    collective_traits{neighbor_reduce, "neighbor_reduce", all, all, no, no, combines, no, graph},
 };
 }  // namespace table_of_collectives
 
@@ -134,8 +155,20 @@ struct problem {
     std::vector<std::int32_t> hosts{};
     /// How long sending and combining one segment takes, for algorithms that plan in rounds; 0: not given.
     time_ns round_time{};
+    /// Who has data for whom, in a neighbour collective.
+    std::shared_ptr<const graph> neighbours{};
 
     bool operator==(const problem&) const = default;
+
+    /// Chunks of a rank's input and output, if it has them.
+    std::int32_t input_chunks(rank r) const {
+        if (!traits(what).wide_input) return 1;
+        return neighbours ? static_cast<std::int32_t>(neighbours->destinations(r).size()) : ranks;
+    }
+    std::int32_t output_chunks(rank r) const {
+        if (!traits(what).wide_output) return 1;
+        return neighbours ? static_cast<std::int32_t>(neighbours->sources(r).size()) : ranks;
+    }
 
     std::int32_t radix_or(std::int32_t otherwise) const { return radix.empty() ? otherwise : radix.front(); }
 };

@@ -1,6 +1,7 @@
 #include "rubato/algorithm.hpp"
 
 #include "algorithms/builders.hpp"
+#include "algorithms/pattern/neighbours.hpp"
 
 #include <fmt/format.h>
 
@@ -117,7 +118,7 @@ constexpr std::array names{
     need_name{commutative, "commutative"},     need_name{power_of_two, "power_of_two"},
     need_name{even_ranks, "even_ranks"},       need_name{idempotent_or_power, "idempotent_or_power"},
     need_name{radix_product, "radix_product"}, need_name{radix_above_one, "radix_above_one"},
-    need_name{round_time, "round_time"},
+    need_name{round_time, "round_time"},       need_name{torus, "torus"},
 };
 
 /// Edit distance, for "did you mean".
@@ -212,6 +213,8 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
     if (a.has(round_time) && p.round_time == time_ns{} &&
         std::ranges::adjacent_find(p.arrivals, std::not_equal_to<>()) != p.arrivals.end())
         return "arrivals differ, so it must be told how long a round takes (--round-time)";
+    if (a.has(torus) && !torus_of(*p.neighbours))
+        return "it needs a graph that looks the same from all ranks of a torus, and this one does not";
     return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "bench/campaign.hpp"
 
+#include "bench/world.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
 #include "statistics/statistics.hpp"
@@ -13,14 +14,18 @@
 namespace rubato::bench {
 
 std::string campaign_settings::asked(const contest& c) const {
-    return fmt::format("{} in segments of {}", c.text, fmt::join(segments_text, ","));
+    return fmt::format("{} in segments of {}{}{}", c.text, fmt::join(segments_text, ","),
+                       graph_text.empty() ? "" : " on ", graph_text);
 }
 
 void check(const campaign_settings& how, int me, int ranks) {
     for (const contest& c : how.contests) {
-        const experiment data({c.what, 0, how.datatype, how.op, how.root}, me, ranks);
-        for (const std::int64_t bytes : how.bytes)
-            contestants_of(c, {ranks, bytes, how.root, true, {hockney{1, 1, 0}}, how.segments});
+        const experiment data(how.data_of(c, 0), me, ranks);
+        for (const std::int64_t bytes : how.bytes) {
+            contest_settings some = how.contest_of(ranks, bytes);
+            some.network = {hockney{1, 1, 0}};
+            contestants_of(c, some);
+        }
     }
     for (const std::string& p : how.patterns) parse_arrivals(p, ranks);
 }
@@ -41,7 +46,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
     skip.reserve(all.size());
     for (const planned_case& p : all)
         skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
-    mpi::check(MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    mpi::check(MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, world), "MPI_Bcast");
     std::vector<planned_case> left;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (skip[i] != 0) continue;
@@ -54,7 +59,7 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
 bool time_is_up(const campaign_settings& how, time_ns since) {
     if (how.seconds <= 0) return false;
     int up = std::chrono::duration<double>(own_time() - since).count() > how.seconds ? 1 : 0;
-    mpi::check(MPI_Bcast(&up, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    mpi::check(MPI_Bcast(&up, 1, MPI_INT, 0, world), "MPI_Bcast");
     return up != 0;
 }
 
@@ -80,8 +85,8 @@ common_error wrong_result(const contestant& c, const std::string& wrong) {
 campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
                    std::vector<results::measured_case> done)
     : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {
-    mpi::check(MPI_Comm_rank(MPI_COMM_WORLD, &me_), "MPI_Comm_rank");
-    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), "MPI_Comm_size");
+    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
+    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
 }
 
 void campaign::run(const std::function<void(const std::string&)>& say) {
@@ -98,8 +103,8 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     calls_.forget();
     seen_.clear();
     const time_ns error = calls_.clock_error();
-    experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
-    std::vector<contestant> who = contestants_of(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
+    experiment data(how_.data_of(c, what.bytes), me_, ranks_);
+    std::vector<contestant> who = contestants_of(c, how_.contest_of(ranks_, what.bytes));
     begin_case(write_, error, what, who);
     series warm{what, who, data, results::stage::warmup};
     const bool cold = !warm_ || warm_->collective != what.collective || warm_->bytes != what.bytes;

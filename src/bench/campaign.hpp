@@ -24,6 +24,8 @@ struct campaign_settings {
     std::string datatype = "double";
     std::string op = "sum";
     std::int32_t root = 0;
+    std::string graph_text{};  ///< for neighbour collectives
+    std::shared_ptr<const graph> neighbours{};
     std::int32_t warmups = 1;     ///< before the first pattern of a size
     std::int32_t screenings = 0;  ///< repetitions with all contestants, before the best are measured
     std::int32_t keep = 3;        ///< contestants of Rubato, and native ones, that are measured after screening
@@ -36,6 +38,12 @@ struct campaign_settings {
 
     /// The contestants that the user asked for, as one text.
     std::string asked(const contest& c) const;
+    experiment::settings data_of(const contest& c, std::int64_t size) const {
+        return {c.what, size, datatype, op, root, neighbours};
+    }
+    contest_settings contest_of(std::int32_t ranks, std::int64_t size) const {
+        return {ranks, size, root, true, network, segments, neighbours};
+    }
 };
 /// Throws the errors that would otherwise show only when a case begins.
 void check(const campaign_settings& how, int me, int ranks);

@@ -1,5 +1,6 @@
 #include "bench/conditions.hpp"
 
+#include "bench/world.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/clock.hpp"
 
@@ -70,10 +71,9 @@ std::vector<std::string> host_names() {
     std::array<char, length> mine{};
     gethostname(mine.data(), length - 1);
     int ranks = 1;
-    mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+    mpi::check(MPI_Comm_size(world, &ranks), "MPI_Comm_size");
     std::vector<char> all(static_cast<std::size_t>(ranks) * length);
-    mpi::check(MPI_Allgather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD),
-               "MPI_Allgather");
+    mpi::check(MPI_Allgather(mine.data(), length, MPI_CHAR, all.data(), length, MPI_CHAR, world), "MPI_Allgather");
     std::vector<std::string> names;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) names.emplace_back(&all[r * length]);
     return names;

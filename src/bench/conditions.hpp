@@ -4,7 +4,7 @@
 
 namespace rubato::bench {
 
-/// What can be found out about this run, its hosts and its MPI library. Collective over MPI_COMM_WORLD.
+/// What can be found out about this run, its hosts and its MPI library. Collective.
 results::conditions conditions_here();
 
 }  // namespace rubato::bench

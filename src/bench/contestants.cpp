@@ -1,6 +1,7 @@
 #include "bench/contestants.hpp"
 
 #include "bench/control_variable.hpp"
+#include "bench/world.hpp"
 #include "rubato/layout.hpp"
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ public:
     list(const contest& c, const contest_settings& s) : what_(c.what), how_(s), collective_(traits(c.what).name) {}
 
     void add_everybody() {
-        add_native();
+        if (traits(what_).in_mpi()) add_native();
         add_natives();
         for (const algorithm& a : algorithms())
             if (a.what == what_) add(a, {}, how_.segments, false);
@@ -56,7 +57,11 @@ public:
     std::vector<contestant> take() { return std::move(all_); }
 
 private:
-    void add_native() { push({{0, "native", {}, 1, {}}}); }
+    void add_native() {
+        if (!traits(what_).in_mpi())
+            throw error(fmt::format("a native {}", collective_), "MPI has none", "leave it out");
+        push({{0, "native", {}, 1, {}}});
+    }
 
     void add_natives() {
         if (!algorithms_can_be_forced()) return;
@@ -112,6 +117,7 @@ private:
             problem p{a.what, how_.ranks, rank(how_.root)};
             p.commutative = how_.commutative;
             p.radix = radix;
+            if (traits(a.what).on_graph) p.neighbours = how_.neighbours;
             const std::int64_t vector = vector_bytes(a.what, how_.ranks, how_.bytes);
             p.segments = a.segmented ? s.of(how_.network, how_.ranks, vector) : 1;
             p.round_time = cautious_round_time(how_.network, part_offset(vector, p.segments, 1));
@@ -159,7 +165,7 @@ segmentation parse_segmentation(const std::string& text) {
 }
 
 std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes) {
-    return traits(what).chunked() ? bytes / ranks : bytes;
+    return bytes / traits(what).sized_chunks(ranks);
 }
 
 mpi::selection selection_of(const contestant& c) {
@@ -195,7 +201,7 @@ native_communicators::~native_communicators() {
 }
 
 MPI_Comm native_communicators::get(collective what, const contestant& c) {
-    if (c.native_number == 0) return MPI_COMM_WORLD;
+    if (c.native_number == 0) return world;
     MPI_Comm& comm =
         made_.try_emplace({what, c.native_number, c.native_segment.value_or(0)}, MPI_COMM_NULL).first->second;
     if (comm == MPI_COMM_NULL)

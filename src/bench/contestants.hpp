@@ -55,12 +55,13 @@ struct contest_settings {
     bool commutative = true;
     model network{};
     std::vector<segmentation> segments{segmentation{}};  ///< each is tried
+    std::shared_ptr<const graph> neighbours{};
 };
 /// The contestants that can be used for it, in a fixed order, each once. One that is named and cannot be used is an
 /// error; where all are asked for, those that cannot be used are left out.
 std::vector<contestant> contestants_of(const contest& c, const contest_settings& s);
 
-/// Copies of MPI_COMM_WORLD with one of the library's algorithms chosen, made when first needed, by all ranks together.
+/// Copies of `world` with one of the library's algorithms chosen, made when first needed, by all ranks together.
 class native_communicators {
 public:
     native_communicators() = default;

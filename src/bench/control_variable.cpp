@@ -1,5 +1,6 @@
 #include "bench/control_variable.hpp"
 
+#include "bench/world.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/core.hpp"
 
@@ -95,7 +96,7 @@ MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::
     set_control_variable(name, algorithm);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), *segment);
     MPI_Comm forced = MPI_COMM_NULL;
-    rubato::mpi::check(MPI_Comm_dup(MPI_COMM_WORLD, &forced), "MPI_Comm_dup");
+    rubato::mpi::check(MPI_Comm_dup(rubato::bench::world, &forced), "MPI_Comm_dup");
     set_control_variable(name, 0);
     if (segment) set_control_variable(fmt::format("{}_segmentsize", name), 0);
     return forced;

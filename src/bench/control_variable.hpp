@@ -24,7 +24,7 @@ struct native_algorithm {
 /// What coll/tuned has for a collective ("gather"); empty if there is no choice.
 std::vector<native_algorithm> native_algorithms(const std::string& collective);
 
-/// A copy of MPI_COMM_WORLD on which Open MPI uses one of its algorithms for a collective, by number; 0: what it
+/// A copy of `world` on which Open MPI uses one of its algorithms for a collective, by number; 0: what it
 /// chooses itself. With a segment size in bytes where that algorithm has one. Throws if Open MPI would ignore the
 /// choice.
 MPI_Comm forced_communicator(const std::string& collective, int algorithm, std::optional<int> segment = {});

@@ -68,6 +68,9 @@ experiment::named_op find_op(const std::string& name, const datatype& type) {
     return found;
 }
 
+/// What is in an output before the call.
+std::vector<std::byte> untouched(std::size_t bytes) { return std::vector(bytes, std::byte{0xa5}); }
+
 /// Fills with copies of what its first bytes are.
 void repeat(std::vector<std::byte>& all, std::size_t known) {
     for (std::size_t have = known; have < all.size(); have *= 2)
@@ -90,17 +93,34 @@ experiment::experiment(const settings& s, int me, int ranks)
     if (t.reduces) op_ = find_op(s.op, type_);
     call_.op = op_.op;
     std::int64_t count = s.bytes / static_cast<std::int64_t>(type_.size);
-    if (t.chunked()) count /= ranks;
+    count /= t.sized_chunks(ranks);
     if (!t.moves_data()) count = 0;
     call_.send_count = call_.recv_count = count;
+    const problem p = problem_of_call();
+    check(p);
+    const std::int32_t in_chunks = p.input_chunks(rank(me));
+    const std::int32_t out_chunks = p.output_chunks(rank(me));
     if (t.irregular) {
-        counts_.assign(static_cast<std::size_t>(ranks), count);
-        for (int r = 0; r < ranks; ++r) places_.push_back(r * count);
-        if (t.wide_input) call_.send_chunks = {counts_, places_};
-        if (t.wide_output || t.measured_by_input()) call_.recv_chunks = {counts_, places_};
+        const auto even = [count](std::int32_t n, auto& counts, auto& places) {
+            counts.assign(static_cast<std::size_t>(n), count);
+            for (std::int32_t i = 0; i < n; ++i) places.push_back(i * count);
+            return mpi::chunks{counts, places};
+        };
+        if (t.wide_input) call_.send_chunks = even(in_chunks, in_counts_, in_places_);
+        if (t.wide_output) call_.recv_chunks = even(out_chunks, out_counts_, out_places_);
+        if (t.measured_by_input()) call_.recv_chunks = call_.send_chunks;
     }
-    input_.resize(static_cast<std::size_t>(count * (t.wide_input ? ranks : 1)) * type_.size);
-    output_.resize(static_cast<std::size_t>(count * (t.wide_output ? ranks : 1)) * type_.size);
+    input_.resize(static_cast<std::size_t>(count * in_chunks) * type_.size);
+    output_.resize(static_cast<std::size_t>(count * out_chunks) * type_.size);
+}
+
+problem experiment::problem_of_call() const {
+    problem p;
+    p.what = call_.what;
+    p.ranks = ranks_;
+    p.root = rank(call_.root);
+    if (traits(p.what).on_graph) p.neighbours = settings_.neighbours;
+    return p;
 }
 
 experiment experiment::of_bytes(std::int64_t bytes) const {
@@ -126,12 +146,16 @@ std::vector<std::byte> experiment::values(int rank) const {
     return result;
 }
 
-/// The combined inputs of the ranks from `first` up to, not including, `last`.
-std::vector<std::byte> experiment::combined(int first, int last) const {
-    std::vector<std::byte> result = values(first);
-    for (int r = first + 1; r < last; ++r) {
+/// The combined inputs of these ranks, one at least.
+std::vector<std::byte> experiment::combined(const std::vector<bool>& ranks) const {
+    std::vector<std::byte> result;
+    for (int r = 0; r < ranks_; ++r) {
+        if (!ranks[static_cast<std::size_t>(r)]) continue;
         const std::vector<std::byte> other = values(r);
-        mpi::check(MPI_Reduce_local(other.data(), result.data(), period, type_.type, call_.op), "MPI_Reduce_local");
+        if (result.empty())
+            result = other;
+        else
+            mpi::check(MPI_Reduce_local(other.data(), result.data(), period, type_.type, call_.op), "MPI_Reduce_local");
     }
     return result;
 }
@@ -143,7 +167,7 @@ mpi::call experiment::prepare(std::uint64_t number) {
         std::memcpy(buffer.data(), first.data(), std::min(first.size(), buffer.size()));
         if (!buffer.empty()) repeat(buffer, std::min(first.size(), buffer.size()));
     };
-    std::ranges::fill(output_, std::byte{0xa5});
+    output_ = untouched(output_.size());
     mpi::call c = call_;
     c.recv = output_.data();
     const collective_traits& t = traits(c.what);
@@ -176,19 +200,17 @@ std::string experiment::compare(std::size_t at, const std::vector<std::byte>& wa
 }
 
 std::string experiment::wrong() const {
-    problem p;
-    p.what = call_.what;
-    p.ranks = ranks_;
-    p.root = rank(call_.root);
+    const problem p = problem_of_call();
     const promises promised(p, 1);
     // A rank whose only buffer is its input still has it there.
     const collective_traits& t = traits(p.what);
     const bool keeps = t.one_buffer() && t.has_input(me_, call_.root);
     const std::int64_t count = call_.recv_count;
     for (block b = 0; b < promised.blocks(me_, keeps ? buffer::input : buffer::output); ++b) {
-        const value want = keeps ? promised.at_start(me_, b) : promised.at_end(me_, b);
-        std::string found = compare(static_cast<std::size_t>(b * count), combined(want.by->low, want.by->high + 1),
-                                    want.origin * count, count);
+        const std::optional<value> want = keeps ? promised.at_start(me_, b) : promised.at_end(me_, b);
+        const auto at = static_cast<std::size_t>(b * count);
+        std::string found = want ? compare(at, combined(want->by->from), want->origin * count, count)
+                                 : compare(at, untouched(period * type_.size), 0, count);
         if (!found.empty()) return found;
     }
     return {};

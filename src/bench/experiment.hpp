@@ -23,12 +23,14 @@ class experiment {
 public:
     struct settings {
         collective what{};
-        std::int64_t bytes = 0;  ///< of the vector, or of the whole wider buffer
+        std::int64_t bytes = 0;  ///< of the vector, or of the whole wider buffer; among neighbours, of a chunk
         std::string datatype = "double";
         std::string op = "sum";
         std::int32_t root = 0;
+        std::shared_ptr<const graph> neighbours{};  ///< for neighbour collectives, of `world`
     };
-    /// Throws if there is no such datatype, operator or root, or the operator is not for the datatype.
+    /// Throws if there is no such datatype, operator or root, the operator is not for the datatype, or neighbours are
+    /// missing.
     experiment(const settings& s, int me, int ranks);
 
     struct named_op {
@@ -50,9 +52,11 @@ public:
 
 private:
     std::vector<std::byte> values(int rank) const;
-    std::vector<std::byte> combined(int first, int last) const;
+    std::vector<std::byte> combined(const std::vector<bool>& ranks) const;
     std::string compare(std::size_t at, const std::vector<std::byte>& want, std::int64_t offset,
                         std::int64_t count) const;
+
+    problem problem_of_call() const;
 
     settings settings_;
     datatype type_;
@@ -61,7 +65,7 @@ private:
     named_op op_{};
     mpi::call call_{};
     std::uint64_t number_ = 0;
-    std::vector<std::int64_t> counts_{}, places_{};
+    std::vector<std::int64_t> in_counts_{}, in_places_{}, out_counts_{}, out_places_{};
     std::vector<std::byte> input_{}, output_{};
 };
 

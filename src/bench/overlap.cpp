@@ -1,5 +1,6 @@
 #include "bench/overlap.hpp"
 
+#include "bench/world.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/layout.hpp"
@@ -13,8 +14,6 @@
 
 namespace rubato::bench {
 namespace {
-
-const MPI_Comm world = MPI_COMM_WORLD;
 
 time_ns processor_time() {
     timespec t{};
@@ -88,9 +87,8 @@ void overlap_campaign::run(const std::function<void(const std::string&)>& say) {
 
 void overlap_campaign::run_case(const contest& c, const results::measured_case& what) {
     calls_.synchronise();
-    experiment data({c.what, what.bytes, what.datatype, how_.op, how_.root}, me_, ranks_);
-    std::vector<contestant> who =
-        contestants_without_blocking(c, {ranks_, what.bytes, how_.root, true, how_.network, how_.segments});
+    experiment data(how_.data_of(c, what.bytes), me_, ranks_);
+    std::vector<contestant> who = contestants_without_blocking(c, how_.contest_of(ranks_, what.bytes));
     const time_ns error = calls_.clock_error();
     begin_case(write_, error, what, who);
     std::vector<entry> all;

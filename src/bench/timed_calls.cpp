@@ -1,5 +1,6 @@
 #include "bench/timed_calls.hpp"
 
+#include "bench/world.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "network/mpi/measured_link.hpp"
@@ -20,7 +21,6 @@ using namespace std::chrono_literals;
 
 /// The time needed to tell all ranks when a call starts.
 constexpr time_ns start_after = 8ms;
-const MPI_Comm world = MPI_COMM_WORLD;
 
 }  // namespace
 

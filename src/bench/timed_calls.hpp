@@ -24,7 +24,7 @@ public:
         /// Early forms begin when another rank announces them, not when their own rank names them.
         bool announced = false;
     };
-    /// Over MPI_COMM_WORLD, collective.
+    /// Over `world`, collective.
     explicit timed_calls(settings how);
 
     /// The link between ranks 0 and 1, in its faster direction, as bounds use it; nothing for a single rank.

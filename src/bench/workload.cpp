@@ -1,5 +1,6 @@
 #include "bench/workload.hpp"
 
+#include "bench/world.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/clock.hpp"
 
@@ -40,14 +41,14 @@ struct spent {
 spent compute_together(std::int64_t units) {
     spent best;
     for (int i = 0; i < attempts; ++i) {
-        mpi::check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+        mpi::check(MPI_Barrier(world), "MPI_Barrier");
         const time_ns begin = own_time();
         const time_ns before = processor_time();
         compute(units);
         const time_ns used = processor_time() - before;
         const time_ns took = own_time() - begin;
         std::array<std::int64_t, 2> worst{took.count(), (took - used).count()};
-        mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD), "MPI_Allreduce");
+        mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
         best.longest = std::min(best.longest, worst[0]);
         best.waiting = std::min(best.waiting, worst[1]);
     }

@@ -15,12 +15,12 @@ namespace rubato::bench {
 /// would keep other ranks, and MPI, from running.
 class workload {
 public:
-    /// Finds out whether ranks share cores: if all of MPI_COMM_WORLD compute at once, some wait. Collective.
+    /// Finds out whether ranks share cores: if all of them compute at once, some wait. Collective.
     workload();
 
     bool sleeps() const { return sleeps_; }
     void run(std::int64_t units) const;
-    /// The units of work that take this long if all ranks of MPI_COMM_WORLD work at the same time. Collective.
+    /// The units of work that take this long if all ranks work at the same time. Collective.
     std::int64_t units_for(time_ns t) const;
 
 private:

@@ -122,11 +122,10 @@ margins around(time_ns soonest, const setting& s) {
 time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const model* inside) {
     std::vector<time_ns> arrivals = p.arrivals;
     arrivals.resize(static_cast<std::size_t>(p.ranks));
-    const bool wide = traits(p.what).chunked();
     const hockney costs = linear_costs(m);
     if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
     // Without latency, which does not occupy a link in some models.
-    return earliest_end(p.what, arrivals, p.root, wide ? chunk * p.ranks : chunk, {time_ns{}, costs.beta});
+    return earliest_end(p.what, arrivals, p.root, chunk * traits(p.what).sized_chunks(p.ranks), {time_ns{}, costs.beta});
 }
 
 /// Algorithms that ignore arrivals come first: if no rank is late, others have equal schedules and are not simulated.

@@ -83,6 +83,7 @@ private:
 }  // namespace
 
 std::optional<problem> with_fewer_ranks(const algorithm& a, const problem& p) {
+    if (p.neighbours) return std::nullopt;  // nobody knows which of them would be left
     problem q = p;
     if (a.has(need::radix_product) && !q.radix.empty()) {
         q.ranks /= q.radix.back();

@@ -59,6 +59,7 @@ struct example {
     static constexpr std::int32_t hosts = 4;
     static constexpr std::uint32_t segments = 8;
     static constexpr std::int64_t bytes = 1 << 20;
+    static constexpr std::string_view neighbours = "moore:4x4";
 
     static problem of(const algorithm& a) {
         problem p;
@@ -67,6 +68,7 @@ struct example {
         p.segments = a.segmented ? segments : 1;
         p.idempotent = true;
         if (a.host_aware) p.hosts = parse_hosts(fmt::format("{}", hosts), ranks);
+        if (traits(a.what).on_graph) p.neighbours = parse_graph(neighbours, ranks);
         return p;
     }
 };
@@ -98,6 +100,7 @@ std::string as_markdown(const std::vector<const algorithm*>& chosen) {
         "has\n"
         "a chunk for each rank, {} segments where an algorithm cuts vectors, and {} hosts where it distinguishes "
         "hosts.\n"
+        "Among neighbours, that much for each; ranks have 8 around them in a torus of 4 by 4 ({}).\n"
         "Rounds: messages on the longest chain of steps that wait for each other. Messages and bytes: sent by all\n"
         "ranks. Most: bytes sent by the rank that sends most. Arrival-aware algorithms do something else if ranks are\n"
         "late; `rubato sim` shows the gain.\n\n"
@@ -106,8 +109,9 @@ std::string as_markdown(const std::vector<const algorithm*>& chosen) {
         "ranks is a power of the ways plus one. `radix_product`: the product of a given `--radix` is the number of "
         "ranks.\n"
         "`radix_above_one`: a given `--radix` is 2 or more. `round_time`: the time of a round is known if arrivals "
-        "differ.\n",
-        example::ranks, format_bytes(example::bytes), example::segments, example::hosts);
+        "differ.\n"
+        "`torus`: the graph looks the same from all ranks of a torus.\n",
+        example::ranks, format_bytes(example::bytes), example::segments, example::hosts, example::neighbours);
     const algorithm* previous = nullptr;
     for (const algorithm* a : chosen) {
         if (!previous || previous->what != a->what)

@@ -26,6 +26,7 @@ constexpr std::array purposes{
     purpose{"--radix", "take a radix", [](const algorithm& a) { return a.takes_radix; }},
     purpose{"--round-time", "plan in rounds", [](const algorithm& a) { return a.uses_round_time(); }},
     purpose{"--hosts", "distinguish hosts", [](const algorithm& a) { return a.host_aware; }},
+    purpose{"--graph", "distinguish neighbours", [](const algorithm& a) { return traits(a.what).on_graph; }},
     purpose{"--noncommutative", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
     purpose{"--idempotent", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
     purpose{"--op", "combine data", [](const algorithm& a) { return traits(a.what).reduces; }},
@@ -118,6 +119,14 @@ void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, c
         ->type_name("N");
 }
 
+void add_graph(CLI::App& app, std::string& text) {
+    app.add_option(
+           "--graph", text,
+           "who has neighbours, for neighbour collectives: grid:4x4, torus:4x4 (periodic), moore:4x4 (a torus with\n"
+           "all 8 ranks around), ring, random:5, edges:0>1,1>2, none")
+        ->type_name("GRAPH");
+}
+
 void problem_options::add_to(CLI::App& app) {
     add_integer(app, "-p,--ranks", ranks, "number of ranks", 1, 1 << 20, "how many ranks there are");
     app.get_option("--ranks")->required();
@@ -134,6 +143,7 @@ void problem_options::add_to(CLI::App& app) {
                    "which ranks share a host: 4 hosts (4), ranks dealt out to 4 hosts (cyclic:4), or the number of\n"
                    "ranks on each (3,1,2) (default: each rank has its own host)")
         ->type_name("HOSTS");
+    add_graph(app, neighbours);
     app.add_option("--round-time", round_time,
                    "how long it takes to send and combine a segment, for algorithms that plan in rounds")
         ->type_name("TIME");
@@ -150,6 +160,7 @@ problem problem_options::make(collective what) const {
     p.radix = radix;
     if (!round_time.empty()) p.round_time = parse_round_time(round_time);
     p.hosts = parse_hosts(hosts, ranks);
+    if (!neighbours.empty()) p.neighbours = parse_graph(neighbours, ranks);
     p.commutative = !noncommutative;
     p.idempotent = idempotent;
     check(p);
@@ -216,8 +227,8 @@ std::int64_t size_of(const std::string& text, collective what) {
 }
 
 std::int64_t chunk_of(std::int64_t bytes, const problem& p) {
-    const bool wide = traits(p.what).chunked();
-    return wide ? (bytes + p.ranks - 1) / p.ranks : bytes;
+    const std::int32_t chunks = traits(p.what).sized_chunks(p.ranks);
+    return (bytes + chunks - 1) / chunks;
 }
 
 std::string abbreviated(const std::string& arrivals) {

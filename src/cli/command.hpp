@@ -55,6 +55,7 @@ struct problem_options {
     std::vector<std::int32_t> radix{};
     std::string arrivals = "balanced";
     std::string hosts{};       ///< not given: each rank has its own
+    std::string neighbours{};  ///< a graph, for neighbour collectives
     std::string round_time{};  ///< not given
     bool noncommutative = false;
     bool idempotent = false;
@@ -68,6 +69,8 @@ struct problem_options {
 void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats);
 /// Throws if they contradict each other.
 std::string chosen_format(const CLI::App& app, const std::string& format, bool json);
+/// The option --graph.
+void add_graph(CLI::App& app, std::string& text);
 /// The options --datatype and --op, for data that is really moved.
 void add_data(CLI::App& app, std::string& datatype, std::string& op);
 /// The options --model and --model-inside.

@@ -62,6 +62,16 @@ step step_from_json(const ordered_json& j) {
     return t;
 }
 
+std::vector<std::vector<neighbour>> ends_from_json(const ordered_json& lists) {
+    std::vector<std::vector<neighbour>> all;
+    for (const ordered_json& list : lists) {
+        auto& mine = all.emplace_back();
+        for (const ordered_json& end : list)
+            mine.push_back({end.at(0).get<std::int32_t>(), end.at(1).get<std::int32_t>()});
+    }
+    return all;
+}
+
 /// The schedules follow from the rounds.
 named_schedules complete_from_rounds(named_schedules n, const ordered_json& j) {
     n.p.what = find_algorithm(n.id).what;
@@ -89,6 +99,18 @@ ordered_json schedules_to_json(std::string_view id, const problem& p, std::span<
                    {"steps", ordered_json::array()},
                    {"rounds", times.rounds},
                    {"messages", ordered_json::array()}};
+    if (p.neighbours) {
+        // For each chunk the rank and chunk at the other end of its edge.
+        const auto ends = [](std::span<const neighbour> some) {
+            ordered_json list = ordered_json::array();
+            for (const neighbour& n : some) list.push_back({n.rank, n.chunk});
+            return list;
+        };
+        for (rank r; r.value < p.ranks; ++r.value) {
+            j["sources"].push_back(ends(p.neighbours->sources(r)));
+            j["destinations"].push_back(ends(p.neighbours->destinations(r)));
+        }
+    }
     for (const schedule& s : all) {
         j["scratch"].push_back(s.scratch);
         ordered_json steps = ordered_json::array();
@@ -119,6 +141,9 @@ named_schedules schedules_from_json(std::string_view text) {
         j.at("commutative").get_to(n.p.commutative);
         j.at("idempotent").get_to(n.p.idempotent);
         n.equal_parts = j.value("equal_parts", false);
+        if (j.contains("sources"))
+            n.p.neighbours =
+                std::make_shared<const graph>(ends_from_json(j.at("sources")), ends_from_json(j.at("destinations")));
         check(n.p);
         for (const ordered_json& steps : j.at("steps")) {
             schedule s;

@@ -127,6 +127,7 @@ struct verify_outcome {
 struct circumstances {
     std::string pattern{};  ///< of arrivals
     std::string hosts{};
+    std::string neighbours{};
 };
 
 std::string command_for(const algorithm& a, const problem& p, const circumstances& c) {
@@ -136,6 +137,7 @@ std::string command_for(const algorithm& a, const problem& p, const circumstance
     if (!p.radix.empty()) text += fmt::format(" --radix {}", fmt::join(p.radix, ","));
     if (!c.pattern.empty()) text += fmt::format(" --arrivals {}", c.pattern);
     if (!c.hosts.empty()) text += fmt::format(" --hosts {}", c.hosts);
+    if (!c.neighbours.empty()) text += fmt::format(" --graph '{}'", c.neighbours);
     if (p.round_time > time_ns{}) text += fmt::format(" --round-time {}", p.round_time.count());
     if (!p.commutative) text += " --noncommutative";
     if (p.idempotent) text += " --idempotent";
@@ -163,6 +165,14 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, const verify_optio
             }
         }
     };
+    const auto with_graphs = [&](circumstances c) {
+        if (!traits(a.what).on_graph) return with_operators(c);
+        for (const std::string& text : graphs_to_try(ranks)) {
+            p.neighbours = parse_graph(text, ranks);
+            c.neighbours = text;
+            with_operators(c);
+        }
+    };
     for (const std::int32_t root : roots(a, ranks, o.root_limit)) {
         p.root = rank(root);
         for (const std::string& pattern : patterns(a, ranks, root)) {
@@ -173,7 +183,7 @@ void for_each_problem(const algorithm& a, std::int32_t ranks, const verify_optio
                     p.segments = static_cast<std::uint32_t>(segments);
                     for (const std::string& hosts : a.host_aware ? hosts_to_try(ranks) : std::vector<std::string>{""}) {
                         p.hosts = parse_hosts(hosts, ranks);
-                        with_operators({pattern, hosts});
+                        with_graphs({pattern, hosts});
                     }
                 }
             }

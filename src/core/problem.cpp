@@ -31,6 +31,14 @@ void check(const problem& p) {
     if (!p.hosts.empty() && p.hosts.size() != static_cast<std::size_t>(p.ranks))
         throw error(fmt::format("hosts of {} ranks, and there are {}", p.hosts.size(), p.ranks),
                     "each rank is on one host", "give a host for each rank");
+    const bool on_graph = traits(p.what).on_graph;
+    if (on_graph != (p.neighbours != nullptr))
+        throw error(fmt::format("a {} {} neighbours", traits(p.what).name, on_graph ? "without" : "with"),
+                    on_graph ? "it must be known who has data for whom" : "all ranks take part in it",
+                    on_graph ? "give a graph, such as torus:4x4" : "give no graph");
+    if (on_graph && p.neighbours->ranks() != p.ranks)
+        throw error(fmt::format("a graph of {} ranks", p.neighbours->ranks()),
+                    fmt::format("there are {} ranks", p.ranks), "give one of as many");
     std::int32_t next_host = 0;
     for (const std::int32_t h : p.hosts) {
         if (h < 0 || h > next_host)

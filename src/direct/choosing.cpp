@@ -45,6 +45,7 @@ told_choice contest::chosen(bool rolls) const {
     p.what = first_.what;
     p.ranks = with_.how.ranks;
     p.root = first_.root;
+    if (traits(p.what).on_graph) p.neighbours = with_.how.neighbours;
     p.arrivals = chosen_for_;
     const time_ns last = std::ranges::max(p.arrivals);
     told_choice told;

@@ -122,7 +122,7 @@ std::optional<experience> contest::learned() const {
 /// Whether nobody leaves before all have come.
 bool contest::waits_for_all() const {
     const collective_traits& t = traits(first_.what);
-    return !t.rooted && t.input == holders::all && t.output == holders::all && t.name != "scan";
+    return !t.rooted && !t.on_graph && t.input == holders::all && t.output == holders::all && t.name != "scan";
 }
 
 bool contest::is_alike(std::int64_t bytes) const {

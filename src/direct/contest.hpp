@@ -95,7 +95,7 @@ private:
     bool sizes_differ() const { return !traits(first_.what).sizes_known_to_all(); }
     /// All chunks, if one has so many bytes.
     std::int64_t together(std::int64_t bytes) const {
-        return bytes * (traits(first_.what).chunked() ? with_.how.ranks : 1);
+        return bytes * traits(first_.what).sized_chunks(with_.how.ranks);
     }
     bool is_small(std::int64_t bytes) const { return sizes_differ() && together(bytes) < smallest; }
     bool is_alike(std::int64_t bytes) const;

@@ -114,11 +114,12 @@ public:
         /// Messages cross a network, and a model of it can be trusted. Else a plan must be affordable, however good it
         /// is predicted to be.
         bool between_hosts = true;
-        bool early = false;                    ///< early forms may be chosen
-        effort* process = nullptr;             ///< of this rank's; null: there is no other director
-        std::vector<experience> remembered{};  ///< of an earlier run; equal on all ranks
-        choice choose{};                       ///< if none is given, by simulation on the board's network
-        std::vector<seen_call> seen{};         ///< the last of each operation; of the same calls on all ranks
+        bool early = false;                         ///< early forms may be chosen
+        effort* process = nullptr;                  ///< of this rank's; null: there is no other director
+        std::shared_ptr<const graph> neighbours{};  ///< for neighbour collectives
+        std::vector<experience> remembered{};       ///< of an earlier run; equal on all ranks
+        choice choose{};                            ///< if none is given, by simulation on the board's network
+        std::vector<seen_call> seen{};              ///< the last of each operation; of the same calls on all ranks
         /// When this rank came to the first call, if ranks have met since, to make their directors.
         std::optional<time_ns> came{};
     };

@@ -23,7 +23,8 @@ public:
         const std::uint32_t parts = all.front().parts;
         table_.blocks = parts * (t.chunked() ? ranks : 1);
         for (std::uint32_t r = 0; r < ranks; ++r) {
-            const auto input = place(r, buffer::input, 0, parts * (t.wide_input ? ranks : 1));
+            const auto chunks = static_cast<std::uint32_t>(p.input_chunks(rank(static_cast<std::int32_t>(r))));
+            const auto input = place(r, buffer::input, 0, parts * chunks);
             for (block b = 0; b < input.size(); ++b) input[b] = t.wide_output ? r * parts + b % parts : b;
         }
     }

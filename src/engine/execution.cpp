@@ -103,7 +103,10 @@ bool execution::start_if_ready(std::uint32_t s) {
     started_[s] = true;
     const step& t = plan_->steps().steps[s];
     const std::int64_t units = layout_->length(plan_->steps(), t);
-    if (t.kind == step_kind::send) {
+    if (units == 0 && t.count > 0 && layout_->skips_empty) {
+        ++(t.kind == step_kind::send ? sending_ : receiving_);
+        complete(s);
+    } else if (t.kind == step_kind::send) {
         ++sending_;
         transport_->send(s, t.count ? address(t.from, t.source) : nullptr, units, rank(t.peer), t.message);
     } else {
@@ -136,7 +139,7 @@ void execution::start_messages() {
 void execution::start_ready() {
     const schedule& s = plan_->steps();
     for (;;) {
-        if (look_) start_messages();
+        while (look_) start_messages();  // one that is skipped makes room for others
         if (ready_.empty()) return;
         // One local step at a time, the first in order, so that messages that waited for it leave before the next.
         std::ranges::pop_heap(ready_, std::greater{});

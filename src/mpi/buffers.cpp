@@ -12,23 +12,31 @@ std::int64_t total(const chunk_table& t, std::int32_t chunks) {
     return sum;
 }
 
-/// f(first element, elements, first byte in the packed form) for each run of consecutive elements that is not empty.
+std::byte* byte_at(const call_side& s, std::int64_t i) {
+    return static_cast<std::byte*>(const_cast<void*>(s.address)) + i;
+}
+
+/// f(type, address of the first element, elements, first byte in the packed form) for each run of consecutive elements
+/// that has data.
 template <class F>
 void for_each_run(const call_side& s, F f) {
-    if (s.element == 0) return;
-    if (s.each.counts.empty()) {
-        if (s.count > 0) f(s.first, s.count * s.wide, std::int64_t{0});
+    const auto run = [&](const type_info& t, std::int64_t first_byte, std::int64_t n, std::int64_t at) {
+        if (n > 0 && t.size > 0) f(t, byte_at(s, first_byte), n, at);
+    };
+    if (s.types.empty()) {
+        const type_info t = inspect(s.type);
+        if (s.each.counts.empty()) run(t, s.first * t.extent, s.count * s.wide, 0);
+        for (std::size_t i = 0, at = 0; i < s.each.counts.size(); ++i) {
+            run(t, s.each.displacements[i] * t.extent, s.each.counts[i], static_cast<std::int64_t>(at));
+            at += static_cast<std::size_t>(s.chunk_bytes(i));
+        }
         return;
     }
     std::int64_t at = 0;
-    for (std::size_t i = 0; i < s.each.counts.size(); ++i) {
-        if (s.each.counts[i] > 0) f(s.each.displacements[i], s.each.counts[i], at);
-        at += s.each.counts[i] * s.element;
+    for (std::size_t i = 0; i < s.types.size(); ++i) {
+        run(inspect(s.types[i]), s.each.displacements[i], s.each.counts[i], at);
+        at += s.chunk_bytes(i);
     }
-}
-
-std::byte* element_at(const call_side& s, const type_info& t, std::int64_t i) {
-    return static_cast<std::byte*>(const_cast<void*>(s.address)) + i * t.extent;
 }
 
 }  // namespace
@@ -98,15 +106,18 @@ void buffers::bind_nowhere(const call_facts& c) {
         std::memset(first - origin(unit_, units), 0, footprint(unit_, units));
         return first;
     };
-    memory_.input = room(input_, layout_.input, c.traits().wide_input ? c.ranks : 1);
-    memory_.output = room(output_, layout_.output, c.traits().wide_output ? c.ranks : 1);
+    const auto chunks = [&c](const call_side& s, bool wide) {
+        return c.traits().on_graph ? s.wide : wide ? c.ranks : 1;
+    };
+    memory_.input = room(input_, layout_.input, chunks(c.in, c.traits().wide_input));
+    memory_.output = room(output_, layout_.output, chunks(c.out, c.traits().wide_output));
 }
 
 void buffers::bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm) {
     unit_ = inspect(c.in.type);
     layout_ = c.sizes();
-    memory_.input = element_at(c.in, unit_, 0);
-    memory_.output = c.out.used ? element_at(c.out, unit_, 0) : nullptr;
+    memory_.input = byte_at(c.in, 0);
+    memory_.output = c.out.used ? byte_at(c.out, 0) : nullptr;
     memory_.input_stride = memory_.output_stride = unit_.extent;
     const std::int64_t n = total(layout_.input, c.in.wide);
     if (!copy_input || n == 0) return;
@@ -117,32 +128,35 @@ void buffers::bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm)
 void buffers::bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm) {
     const call_side& in = c.in;
     const call_side& out = c.out;
-    const type_info in_type = in.used ? inspect(in.type) : type_info{};
-    const type_info out_type = out.used ? inspect(out.type) : type_info{};
-    const bool stage_input = in.used && (copy_input || !in_type.dense);
-    const bool stage_output = out.used && !out_type.dense;
+    const bool stage_input = in.used && (copy_input || !in.is_dense());
+    const bool stage_output = out.used && !out.is_dense();
+    layout_.skips_empty = c.traits().skips_empty();
     layout_.input = in.in_bytes(stage_input);
     layout_.output = out.in_bytes(stage_output);
-    if (in.used) memory_.input = element_at(in, in_type, in.first);
-    if (out.used) memory_.output = element_at(out, out_type, out.first);
+    if (in.used) memory_.input = byte_at(in, in.first * in.element);
+    if (out.used) memory_.output = byte_at(out, out.first * out.element);
     if (stage_input) {
         memory_.input = input_.reserve(static_cast<std::size_t>(total(layout_.input, in.wide)));
-        for_each_run(in, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
-            pack(in_type, element_at(in, in_type, first), n, memory_.input + at, comm);
+        for_each_run(in, [&](const type_info& type, const std::byte* first, std::int64_t n, std::int64_t at) {
+            pack(type, first, n, memory_.input + at, comm);
         });
     }
     if (stage_output) {
         memory_.output = output_.reserve(static_cast<std::size_t>(total(layout_.output, out.wide)));
         // In place, the own chunk of a scatter's root is part of what the user sends, and stays as it is.
-        if (!(c.in_place && c.traits().spreads())) staged_output_ = {out, out_type};
+        if (!(c.in_place && c.traits().spreads())) staged_output_ = out;
+        // At the border of a grid nothing comes, and what the user has there stays.
+        if (c.traits().on_graph)
+            for_each_run(out, [&](const type_info& type, const std::byte* first, std::int64_t n, std::int64_t at) {
+                pack(type, first, n, memory_.output + at, comm);
+            });
     }
 }
 
 void buffers::finish(MPI_Comm comm) {
-    const staged& s = staged_output_;
-    if (!s.what.used) return;
-    for_each_run(s.what, [&](std::int64_t first, std::int64_t n, std::int64_t at) {
-        unpack(s.type, memory_.output + at, element_at(s.what, s.type, first), n, comm);
+    if (!staged_output_.used) return;
+    for_each_run(staged_output_, [&](const type_info& type, std::byte* first, std::int64_t n, std::int64_t at) {
+        unpack(type, memory_.output + at, first, n, comm);
     });
 }
 

@@ -52,10 +52,6 @@ public:
     const type_info& unit() const { return unit_; }
 
 private:
-    struct staged {
-        call_side what{};
-        type_info type{};
-    };
     void bind_scratch(const plan& p);
     void bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm);
     void bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm);
@@ -63,7 +59,7 @@ private:
     layout layout_{};
     memory memory_{};
     type_info unit_{};
-    staged staged_output_{};  // to be unpacked at the end, if used
+    call_side staged_output_{};  // to be unpacked at the end, if used
     workspace scratch_{};
     workspace input_{};
     workspace output_{};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace rubato::mpi {
 namespace {
@@ -16,23 +17,27 @@ void check_count(std::int64_t count) {
         throw error(fmt::format("count {}", count), "a count is not negative", "check the arguments of the collective");
 }
 
-void check_chunks(const chunks& each, bool packed, int ranks) {
-    for (const std::size_t n : {each.counts.size(), packed ? each.counts.size() : each.displacements.size()})
-        if (n != static_cast<std::size_t>(ranks))
-            throw error(fmt::format("{} counts or displacements for {} ranks", n, ranks),
-                        "there must be one for each rank", "check the arguments of the collective");
-    for (const std::int64_t n : each.counts) check_count(n);
+void check_type(MPI_Datatype type) {
+    if (type == MPI_DATATYPE_NULL)
+        throw error("no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments of the collective");
 }
 
-bool has_data(const call_side& s) {
-    const auto some = [](std::int64_t n) { return n > 0; };
-    return s.used && s.element > 0 && (s.each.counts.empty() ? s.count > 0 : std::ranges::any_of(s.each.counts, some));
+void check_chunks(const chunks& each, bool packed, int chunks, std::string_view whose) {
+    for (const std::size_t n : {each.counts.size(), packed ? each.counts.size() : each.displacements.size(),
+                                each.types.empty() ? each.counts.size() : each.types.size()})
+        if (n != static_cast<std::size_t>(chunks))
+            throw error(fmt::format("{} counts, displacements or datatypes for {} {}s", n, chunks, whose),
+                        fmt::format("there must be one for each {}", whose), "check the arguments of the collective");
+    for (const std::int64_t n : each.counts) check_count(n);
+    for (const MPI_Datatype type : each.types) check_type(type);
 }
+
+bool has_data(const call_side& s) { return s.used && s.bytes() > 0; }
 
 /// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses. The lowest addresses hold no data.
 bool is_nowhere(const call_side& s) {
     constexpr std::ptrdiff_t lowest_address = 4096;
-    return s.address == nullptr && has_data(s) && inspect(s.type).true_lower < lowest_address;
+    return s.address == nullptr && s.types.empty() && has_data(s) && inspect(s.type).true_lower < lowest_address;
 }
 
 /// By the standard the first rank's output is not significant in an exscan, but MPICH checks it.
@@ -48,12 +53,12 @@ bool lacks_output(const call& c, const call_facts& f) {
 
 /// Checked only where all ranks get the same answer: a rank that alone left such a call to the native collective would
 /// wait for the others, as MPI libraries accept some of these calls. In an alltoallv some ranks may have no data, and
-/// the chunks of one buffer need not overlap.
+/// the chunks of one buffer need not overlap. Among neighbours, some ranks may have none.
 bool is_aliased(const call& c, const call_facts& f) {
     const collective_traits& t = f.traits();
     const bool alike = t.output == holders::all_but_first
                            ? first_has_output
-                           : t.reduces || (t.wide_input && t.wide_output && !t.irregular);
+                           : t.reduces || (t.wide_input && t.wide_output && !t.irregular && !t.on_graph);
     return alike && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
 }
 
@@ -75,22 +80,23 @@ void check_buffers(const call& c, const call_facts& f) {
                     "pass MPI_IN_PLACE, or another buffer");
 }
 
-/// With one chunk, or one per rank: of `count` elements each or, in a v-form, each of its own size.
-call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type, bool wide,
-                    const call_facts& of) {
+/// With one chunk, or as many as there are others: of `count` elements each or, in a v-form, each of its own size.
+call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type,
+                    std::optional<int> others, const call_facts& of) {
     call_side s;
     s.used = true;
     s.address = address;
-    s.wide = wide ? of.ranks : 1;
-    if (wide && of.traits().irregular) {
-        check_chunks(each, of.traits().measured_by_input(), of.ranks);
+    s.wide = others.value_or(1);
+    if (others && of.traits().irregular) {
+        check_chunks(each, of.traits().measured_by_input(), s.wide, of.traits().on_graph ? "neighbour" : "rank");
         s.each = each;
+        s.types.assign(each.types.begin(), each.types.end());
+        if (!s.types.empty()) return s;
     } else {
         check_count(count);
         s.count = count;
     }
-    if (type == MPI_DATATYPE_NULL)
-        throw error("no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments of the collective");
+    check_type(type);
     s.type = type;
     s.element = element_bytes(type);
     return s;
@@ -98,20 +104,24 @@ call_side used_side(const void* address, std::int64_t count, const chunks& each,
 
 call_side input_of(const call& c, const call_facts& of) {
     const collective_traits& t = of.traits();
-    if (!t.one_count()) return used_side(c.send, c.send_count, c.send_chunks, c.send_type, t.wide_input, of);
+    std::optional<int> others;
+    if (t.wide_input) others = t.on_graph ? of.neighbours.destinations : of.ranks;
+    if (!t.one_count()) return used_side(c.send, c.send_count, c.send_chunks, c.send_type, others, of);
     const bool from_recv = t.one_buffer() || of.in_place;
-    return used_side(from_recv ? c.recv : c.send, c.recv_count, c.recv_chunks, c.recv_type, t.wide_input, of);
+    return used_side(from_recv ? c.recv : c.send, c.recv_count, c.recv_chunks, c.recv_type, others, of);
 }
 
 call_side output_of(const call& c, const call_facts& of) {
     const collective_traits& t = of.traits();
     const std::int64_t count =
         t.measured_by_input() ? of.in.each.counts[static_cast<std::size_t>(of.me)] : c.recv_count;
-    return used_side(c.recv, count, c.recv_chunks, c.recv_type, t.wide_output, of);
+    std::optional<int> others;
+    if (t.wide_output) others = t.on_graph ? of.neighbours.sources : of.ranks;
+    return used_side(c.recv, count, c.recv_chunks, c.recv_type, others, of);
 }
 
 bool is_in_place(const call& c, const collective_traits& t, int me) {
-    if (t.one_buffer()) return false;
+    if (t.one_buffer() || t.on_graph) return false;
     if (t.spreads()) return me == c.root && c.recv == MPI_IN_PLACE;
     return (t.output != holders::root || me == c.root) && c.send == MPI_IN_PLACE;
 }
@@ -146,10 +156,26 @@ call_side call_side::own_chunk(int me) const {
 chunk_table call_side::in_bytes(bool packed) const {
     if (each.counts.empty()) return chunk_table::uniform(count * element);
     std::vector<std::int64_t> counts;
-    for (const std::int64_t n : each.counts) counts.push_back(n * element);
+    for (std::size_t i = 0; i < each.counts.size(); ++i) counts.push_back(chunk_bytes(i));
     chunk_table t = chunk_table::packed(std::move(counts));
     for (std::size_t i = 0; !packed && i < t.offsets.size(); ++i) t.offsets[i] = each.displacements[i] * element;
     return t;
+}
+
+std::int64_t call_side::chunk_bytes(std::size_t chunk) const {
+    return each.counts[chunk] * (types.empty() ? element : element_bytes(types[chunk]));
+}
+
+std::int64_t call_side::bytes() const {
+    if (each.counts.empty()) return count * wide * element;
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < each.counts.size(); ++i) all += chunk_bytes(i);
+    return all;
+}
+
+bool call_side::is_dense() const {
+    const auto dense = [](MPI_Datatype t) { return inspect(t).dense; };
+    return types.empty() ? dense(type) : std::ranges::all_of(types, dense);
 }
 
 template <class Look>
@@ -163,8 +189,8 @@ bool call_facts::attempt(Look look) {
     }
 }
 
-call_facts::call_facts(const call& c, int my_rank, int size, bool with_buffers)
-    : what(c.what), me(my_rank), ranks(size), root(c.root), op(c.op) {
+call_facts::call_facts(const call& c, int my_rank, int size, degrees around, bool with_buffers)
+    : what(c.what), me(my_rank), ranks(size), neighbours(around), root(c.root), op(c.op) {
     const collective_traits& t = traits();
     if (!t.moves_data()) return;
     in_place = is_in_place(c, t, me);
@@ -209,13 +235,27 @@ bool call_facts::exact() const {
 std::int64_t call_facts::largest_buffer() const {
     std::int64_t most = 0;
     for (const call_side* s : {&in, &out})
-        if (s->used)
-            most = std::max(most, (s->each.counts.empty() ? s->count * s->wide : sum(s->each.counts)) * s->element);
+        if (s->used) most = std::max(most, s->bytes());
     return most;
 }
 
+void call_facts::keep_types(std::vector<MPI_Datatype>& copies) {
+    const auto keep = [&copies](MPI_Datatype& t) {
+        if (is_predefined(t)) return;
+        copies.reserve(copies.size() + 1);
+        MPI_Datatype copy = MPI_DATATYPE_NULL;
+        check(PMPI_Type_dup(t, &copy), "MPI_Type_dup");
+        t = copies.emplace_back(copy);
+    };
+    for (call_side* const s : {&in, &out}) {
+        if (!s->used) continue;
+        if (s->types.empty()) keep(s->type);
+        std::ranges::for_each(s->types, keep);
+    }
+}
+
 layout call_facts::sizes() const {
-    if (!traits().reduces) return {in.in_bytes(true), out.in_bytes(true)};
+    if (!traits().reduces) return {in.in_bytes(true), out.in_bytes(true), false, traits().skips_empty()};
     if (in.each.counts.empty()) return layout::uniform(in.count);
     return layout::reduce_scatter({in.each.counts.begin(), in.each.counts.end()}, me);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/player.hpp"
+#include "mpi/topology.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/mpi.hpp"
 
@@ -17,12 +18,18 @@ struct call_side {
     std::int64_t count = 0;  ///< elements per chunk
     chunks each{};           ///< of a v-form, instead of count
     MPI_Datatype type = MPI_BYTE;
-    std::int64_t element = 1;  ///< bytes of an element in a message
-    std::int32_t wide = 1;     ///< chunks
+    std::vector<MPI_Datatype> types{};  ///< of a w-form's chunks, instead of type
+    std::int64_t element = 1;           ///< bytes of an element in a message
+    std::int32_t wide = 1;              ///< chunks
     bool used = false;
 
     /// The rank's own chunk of a buffer that has one for each rank.
     call_side own_chunk(int me) const;
+    /// In a message, of one chunk of a v-form, and of all.
+    std::int64_t chunk_bytes(std::size_t chunk) const;
+    std::int64_t bytes() const;
+    /// All its elements lie in memory as in a message.
+    bool is_dense() const;
     /// Packed, the chunks lie one after the other; else where the user has them.
     chunk_table in_bytes(bool packed) const;
 };
@@ -30,7 +37,7 @@ struct call_side {
 struct call_facts {
     call_facts() = default;
     /// `with_buffers`: false before the call is made, when its buffers may not be there yet.
-    call_facts(const call& c, int my_rank, int size, bool with_buffers = true);
+    call_facts(const call& c, int my_rank, int size, degrees neighbours, bool with_buffers = true);
 
     /// An `error`, if an argument is wrong. Then the other facts may be incomplete; other ranks may find nothing wrong.
     std::exception_ptr wrong{};
@@ -38,6 +45,7 @@ struct call_facts {
     collective what = collective::barrier;
     int me = 0;
     int ranks = 1;
+    degrees neighbours{};
     int root = 0;  ///< if it is rooted
     MPI_Op op = MPI_OP_NULL;
     call_side in{}, out{};
@@ -68,6 +76,17 @@ struct call_facts {
     std::int64_t bytes_on(int other) const;
     /// In place: the distance from input to output, in chunks (see safe_in_place).
     std::int64_t in_place_shift() const;
+    /// Calls use(side, type) for each datatype of this rank's buffers.
+    template <class Use>
+    void for_each_type(Use use) const {
+        for (const call_side* const s : {&in, &out}) {
+            if (!s->used) continue;
+            if (s->types.empty()) use(*s, s->type);
+            for (const MPI_Datatype t : s->types) use(*s, t);
+        }
+    }
+    /// The program may free its datatypes from now on: the call uses copies, which the caller frees.
+    void keep_types(std::vector<MPI_Datatype>& copies);
 
 private:
     /// Whether it threw no `error`.

@@ -9,14 +9,19 @@
 #define PARAMETER_send_counts const COUNT* send_counts
 #define PARAMETER_send_places const PLACE* send_places
 #define PARAMETER_send_type MPI_Datatype send_type
+#define PARAMETER_send_types const MPI_Datatype* send_types
 #define PARAMETER_recv void* recv
 #define PARAMETER_recv_count COUNT recv_count
 #define PARAMETER_recv_counts const COUNT* recv_counts
 #define PARAMETER_recv_places const PLACE* recv_places
 #define PARAMETER_recv_type MPI_Datatype recv_type
+#define PARAMETER_recv_types const MPI_Datatype* recv_types
 #define PARAMETER_op MPI_Op op
 #define PARAMETER_root int root
 // NOLINTEND(bugprone-macro-parentheses)
+
+/// Of a w-form, whose chunks have a datatype each.
+#define TYPED_CHUNKS send, send_counts, send_places, send_types, recv, recv_counts, recv_places, recv_types
 
 #define PARAMETER(name) PARAMETER_##name
 #define MEMBER(name) .name = name

@@ -37,6 +37,11 @@ std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes)
         case collective::allgatherv: return "allgatherv/ring";
         case collective::alltoallv: return "alltoallv/pairwise";
         case collective::reduce_scatter: return "reduce_scatter/halving";
+        case collective::neighbor_allgather: return "neighbor_allgather/direct";
+        case collective::neighbor_alltoall: return "neighbor_alltoall/direct";
+        case collective::neighbor_allgatherv: return "neighbor_allgatherv/direct";
+        case collective::neighbor_alltoallv: return "neighbor_alltoallv/direct";
+        case collective::neighbor_reduce: return "neighbor_reduce/direct";
     }
     throw error("a collective of no kind", "there is no algorithm for it", "name one of 'rubato algorithms'");
 }

@@ -143,6 +143,44 @@ call call::reduce_scatter(const void* send, void* recv, std::span<const std::int
             .op = op};
 }
 
+namespace {
+
+/// The same arguments mean the same among neighbours.
+call among_neighbours(call c, collective what) {
+    c.what = what;
+    return c;
+}
+
+}  // namespace
+
+call call::neighbor_allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                              std::int64_t recv_count, MPI_Datatype recv_type) {
+    return among_neighbours(allgather(send, send_count, send_type, recv, recv_count, recv_type),
+                            collective::neighbor_allgather);
+}
+
+call call::neighbor_alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                             std::int64_t recv_count, MPI_Datatype recv_type) {
+    return among_neighbours(alltoall(send, send_count, send_type, recv, recv_count, recv_type),
+                            collective::neighbor_alltoall);
+}
+
+call call::neighbor_allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type, void* recv,
+                               const chunks& recv_chunks, MPI_Datatype recv_type) {
+    return among_neighbours(allgatherv(send, send_count, send_type, recv, recv_chunks, recv_type),
+                            collective::neighbor_allgatherv);
+}
+
+call call::neighbor_alltoallv(const void* send, const chunks& send_chunks, MPI_Datatype send_type, void* recv,
+                              const chunks& recv_chunks, MPI_Datatype recv_type) {
+    return among_neighbours(alltoallv(send, send_chunks, send_type, recv, recv_chunks, recv_type),
+                            collective::neighbor_alltoallv);
+}
+
+call call::neighbor_reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type, MPI_Op op) {
+    return among_neighbours(allreduce(send, recv, count, type, op), collective::neighbor_reduce);
+}
+
 void communicator::barrier(const selection& how) { run(how, call::barrier()); }
 
 void communicator::bcast(const selection& how, void* data, std::int64_t count, MPI_Datatype type, int root) {
@@ -217,6 +255,35 @@ void communicator::alltoallv(const selection& how, const void* send, const chunk
 void communicator::reduce_scatter(const selection& how, const void* send, void* recv,
                                   std::span<const std::int64_t> counts, MPI_Datatype type, MPI_Op op) {
     run(how, call::reduce_scatter(send, recv, counts, type, op));
+}
+
+void communicator::neighbor_allgather(const selection& how, const void* send, std::int64_t send_count,
+                                      MPI_Datatype send_type, void* recv, std::int64_t recv_count,
+                                      MPI_Datatype recv_type) {
+    run(how, call::neighbor_allgather(send, send_count, send_type, recv, recv_count, recv_type));
+}
+
+void communicator::neighbor_alltoall(const selection& how, const void* send, std::int64_t send_count,
+                                     MPI_Datatype send_type, void* recv, std::int64_t recv_count,
+                                     MPI_Datatype recv_type) {
+    run(how, call::neighbor_alltoall(send, send_count, send_type, recv, recv_count, recv_type));
+}
+
+void communicator::neighbor_allgatherv(const selection& how, const void* send, std::int64_t send_count,
+                                       MPI_Datatype send_type, void* recv, const chunks& recv_chunks,
+                                       MPI_Datatype recv_type) {
+    run(how, call::neighbor_allgatherv(send, send_count, send_type, recv, recv_chunks, recv_type));
+}
+
+void communicator::neighbor_alltoallv(const selection& how, const void* send, const chunks& send_chunks,
+                                      MPI_Datatype send_type, void* recv, const chunks& recv_chunks,
+                                      MPI_Datatype recv_type) {
+    run(how, call::neighbor_alltoallv(send, send_chunks, send_type, recv, recv_chunks, recv_type));
+}
+
+void communicator::neighbor_reduce(const selection& how, const void* send, void* recv, std::int64_t count,
+                                   MPI_Datatype type, MPI_Op op) {
+    run(how, call::neighbor_reduce(send, recv, count, type, op));
 }
 
 }  // namespace rubato::mpi

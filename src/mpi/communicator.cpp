@@ -6,7 +6,9 @@
 #include "mpi/private_communicator.hpp"
 #include "mpi/process.hpp"
 #include "mpi/roll.hpp"
+#include "mpi/sparse.hpp"
 #include "mpi/synchronise.hpp"
+#include "mpi/topology.hpp"
 #include "rubato/choose.hpp"
 #include "rubato/mpi.hpp"
 
@@ -95,6 +97,8 @@ public:
             throw error(fmt::format("{} hosts for {} ranks", how.hosts.size(), size_), "each rank is on one",
                         "name the host of each rank, or none");
         hosts_ = how.hosts.empty() ? hosts_of(comm_.get()) : std::move(how.hosts);
+        neighbours_ = neighbours_of(user, comm_.get());
+        degrees_ = degrees_in(neighbours_.get(), rank_);
         if (how.clock_is_common)
             sync_ = {.first = 10, .again = 5};
         else
@@ -129,9 +133,11 @@ public:
     state& operator=(const state&) = delete;
 
     MPI_Comm comm() const { return comm_.get(); }
+    sparse_exchanges& sparse() { return sparse_; }
     int rank() const { return rank_; }
     int size() const { return size_; }
     const std::vector<std::int32_t>& hosts() const { return hosts_; }
+    const std::shared_ptr<const graph>& neighbours() const { return neighbours_; }
     plan_statistics plans() {
         const std::lock_guard lock(mutex_);
         const plan_cache::statistics s = player_->plans().counted();
@@ -181,15 +187,19 @@ public:
     }
 
     outline outline_of(const selection& how, const call& c) const {
-        const call_facts known(c, rank_, size_, false);
+        const call_facts known(c, rank_, size_, degrees_, false);
         return {
             std::make_shared<named_call>(named_call{intent_of(how, known), known.sizes(), how.roll_call.has_value()})};
     }
     intent intent_of(const selection& how, const call_facts& c) const {
         if (c.wrong) std::rethrow_exception(c.wrong);
-        for (const call_side* s : {&c.in, &c.out})
-            if (s->used && !c.is_roots_alone(*s)) check_committed(s->type, comm_.get());
-        intent what = mpi::intent_of(c, how, hosts_);
+        c.for_each_type([&](const call_side& s, MPI_Datatype t) {
+            if (!c.is_roots_alone(s)) check_committed(t, comm_.get());
+        });
+        if (c.traits().on_graph && !neighbours_)
+            throw error("a communicator without neighbours", "MPI gives it no topology, or an edge goes one way only",
+                        "make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent");
+        intent what = mpi::intent_of(c, how, hosts_, neighbours_);
         what.open = how.use == nullptr;
         return what;
     }
@@ -383,12 +393,7 @@ private:
     /// A program may free its datatypes before the call has ended. But its own operator is given the type that the
     /// program knows, which must live as long as the operator.
     static void keep_types(started_call& s) {
-        if (s.call.traits().reduces && s.call.op_number < 0) return;
-        for (call_side* const side : {&s.call.in, &s.call.out}) {
-            if (!side->used || is_predefined(side->type)) continue;
-            check(MPI_Type_dup(side->type, &s.types.emplace_back()), "MPI_Type_dup");
-            side->type = s.types.back();
-        }
+        if (!s.call.traits().reduces || s.call.op_number >= 0) s.call.keep_types(s.types);
     }
     void forget(started_call& s) {
         s.rolls.reset();
@@ -415,7 +420,7 @@ private:
                 s.rolls.emplace().patience = how.roll_call->patience;
                 watch();
             }
-            s.call = call_facts(c, rank_, size_);
+            s.call = call_facts(c, rank_, size_, degrees_);
             s.what = intent_of(how, s.call);
             if (how.roll_call) rubato::check(*s.what.use, s.what.what);
         } catch (...) {
@@ -596,6 +601,8 @@ private:
     int rank_;
     int size_;
     std::vector<std::int32_t> hosts_{};
+    std::shared_ptr<const graph> neighbours_{};
+    degrees degrees_{};
     tag_layout tags_;
     time_ns quantum_{};
     common_clock clock_;
@@ -603,6 +610,7 @@ private:
     time_ns epoch_{};
     mpi_stage stage_;
     std::optional<player> player_{};
+    sparse_exchanges sparse_{comm_.get(), tags_};
     roll_call roll_{rubato::rank(rank_), size_, stage_.roll_post()};
     bool rolls_ = false;               // roll was called before
     std::list<started_call> calls_{};  // in their order
@@ -626,6 +634,7 @@ communicator& communicator::operator=(communicator&&) noexcept = default;
 int communicator::rank() const { return state_->rank(); }
 int communicator::size() const { return state_->size(); }
 const std::vector<std::int32_t>& communicator::hosts() const { return state_->hosts(); }
+const std::shared_ptr<const graph>& communicator::neighbours() const { return state_->neighbours(); }
 plan_statistics communicator::plans() const { return state_->plans(); }
 const common_clock& communicator::clock() const { return state_->clock(); }
 std::uint64_t communicator::begun_early() const { return state_->begun_early(); }
@@ -643,6 +652,9 @@ void communicator::processing_start() { state_->processing_start(); }
 void communicator::edge(double fraction) { state_->edge(fraction); }
 void communicator::processing_end() { state_->processing_end(); }
 void communicator::run(const selection& how, const call& c) { state_->run(how, c); }
+std::vector<sparse_receipt> communicator::exchange_sparse(std::span<const sparse_send> sends, sparse_way how) {
+    return state_->sparse().run(*this, sends, how);
+}
 
 MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
 intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }

@@ -24,13 +24,15 @@ void check_combines(const call_facts& c) {
 
 }  // namespace
 
-intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts) {
+intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts,
+                 const std::shared_ptr<const graph>& neighbours) {
     intent i;
     i.bytes = c.bytes;
     i.use = how.use != nullptr ? how.use : &default_algorithm(c.what, c.ranks, c.agreed_bytes);
     i.what.what = c.what;
     i.what.ranks = c.ranks;
     if (c.traits().rooted) i.what.root = rubato::rank(c.root);
+    if (c.traits().on_graph) i.what.neighbours = neighbours;
     const bool given = how.use != nullptr && how.segments != 0;
     i.what.segments = given ? how.segments : default_segments(*i.use, c.agreed_bytes);
     i.what.radix = how.radix;
@@ -75,7 +77,8 @@ bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t n
     if (!named && what.bytes == intent::unknown) return false;
     const type_info unit =
         reduces ? inspect(predefined_types()[static_cast<std::size_t>(what.type)].type) : type_info{};
-    const layout sizes = named ? on_.named_.sizes : layout::uniform(what.bytes / unit.size);
+    layout sizes = named ? on_.named_.sizes : layout::uniform(what.bytes / unit.size);
+    sizes.skips_empty = traits(what.what.what).skips_empty();
     const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
     if (needed > on_.most_early_) return false;
     buffers_.bind_early(sizes, unit, p);

@@ -13,7 +13,8 @@
 namespace rubato::mpi {
 
 /// How a call is made; equal on all ranks, except for the size of chunks that differ.
-intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts);
+intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts,
+                 const std::shared_ptr<const graph>& neighbours);
 
 class mpi_stage;
 

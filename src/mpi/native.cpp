@@ -6,6 +6,21 @@
 namespace rubato::mpi {
 namespace {
 
+/// A w-form. Blocks if `request` is null.
+void make_typed(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* request) {
+    const auto run = [&](auto blocking, auto nonblocking, const auto& from, const auto& to, const char* name) {
+        const auto made = [&](auto function, auto... more) {
+            return function(c.send, n.send_counts.data(), from.data(), c.send_chunks.types.data(), c.recv,
+                            n.recv_counts.data(), to.data(), c.recv_chunks.types.data(), comm, more...);
+        };
+        check(request == nullptr ? made(blocking) : made(nonblocking, request), name);
+    };
+    if (traits(c.what).on_graph)
+        run(MPI_Neighbor_alltoallw, MPI_Ineighbor_alltoallw, n.send_bytes, n.recv_bytes, "MPI_Neighbor_alltoallw");
+    else
+        run(MPI_Alltoallw, MPI_Ialltoallw, n.send_places, n.recv_places, "MPI_Alltoallw");
+}
+
 /// Blocks if `request` is null.
 void make(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* request) {
     // calls.def uses these names.
@@ -28,8 +43,11 @@ void make(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* req
         else                                                                    \
             check(MPI_I##what(ARGUMENTS(__VA_ARGS__), request), "MPI_I" #what); \
         break;
+    if (!c.send_chunks.types.empty() || !c.recv_chunks.types.empty()) return make_typed(comm, c, n, request);
     switch (c.what) {
 #include "mpi/calls.def"
+        case collective::neighbor_reduce:
+            throw error("a native neighbor_reduce", "MPI has none", "use one of Rubato's algorithms");
     }
 }
 

@@ -53,6 +53,7 @@ int nbc_code(int code) noexcept {
         case MPI_ERR_TYPE: return NBC_DATATYPE_NOT_SUPPORTED;
         case MPI_ERR_OP: return NBC_OP_NOT_SUPPORTED;
         case MPI_ERR_UNSUPPORTED_OPERATION: return NBC_NOT_IMPLEMENTED;
+        case MPI_ERR_TOPOLOGY: return NBC_INVALID_TOPOLOGY_COMM;
         default: return NBC_INVALID_PARAM;
     }
 }

@@ -1,10 +1,10 @@
 #include "rubato/nbc.h"
 
 #include "mpi/datatype.hpp"
-#include "mpi/looked_at_calls.hpp"
 #include "mpi/process.hpp"
 #include "nbc/collective_call.hpp"
 #include "nbc/mpi_data.hpp"
+#include "nbc/start.hpp"
 
 #include <fmt/format.h>
 
@@ -21,37 +21,6 @@ namespace {
 using mpi::call;
 using mpi::check;
 using mpi::misuse;
-
-/// Seconds spent in calls, see NBC_Print_times.
-struct {
-    double start = 0;
-    double test = 0;
-    double wait = 0;
-} spent;
-
-class stopwatch {
-public:
-    explicit stopwatch(double& into) : into_(into) {}
-    ~stopwatch() { into_ += MPI_Wtime() - begin_; }
-    stopwatch(const stopwatch&) = delete;
-    stopwatch& operator=(const stopwatch&) = delete;
-
-private:
-    double& into_;
-    double begin_ = MPI_Wtime();
-};
-
-/// `make` makes the operation on the communicator, once that is known.
-template <class Make>
-int start(const char* name, MPI_Comm comm, NBC_Handle* handle, Make make) {
-    return answer(name, [&] {
-        const stopwatch watch(spent.start);
-        if (handle != nullptr) *handle = {};
-        known& k = prepared(comm);
-        if (handle == nullptr) mpi::looked_at_calls(*k.ours).pass();  // other ranks may make the call
-        give(check_handle(handle), make(k), k);
-    });
-}
 
 struct named_algorithm {
     std::string_view number;  // LibNBC's
@@ -213,10 +182,8 @@ int PNBC_Ialltoallv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype s
 
 int PNBC_Ialltoallw(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
                     int* recvcounts, int* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle) {
-    return start("NBC_Ialltoallw", comm, handle, [&](known& k) {
-        return start_alltoallw(*k.ours, typed_chunks{sendbuf, sendcounts, sdispls, sendtypes},
-                               typed_chunks{recvbuf, recvcounts, rdispls, recvtypes});
-    });
+    return collect("NBC_Ialltoallw", comm, handle, call::alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
+                   typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
 }
 
 int PNBC_Ireduce(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
@@ -361,9 +328,6 @@ void NBC_Print_times(double div) {
                 spent.wait / by * 1e6);
 }
 
-// The names that tools may put their own in front of.
-#define NBC_ALIAS(name) \
-    extern "C" RUBATO_NBC_API decltype(PNBC_##name) NBC_##name __attribute__((weak, alias("PNBC_" #name)))
 NBC_ALIAS(Ibarrier);
 NBC_ALIAS(Ibcast);
 NBC_ALIAS(Ibcast_inter);

@@ -17,11 +17,13 @@ struct arguments {
     const Count* send_counts = nullptr;
     const Place* send_places = nullptr;
     MPI_Datatype send_type = MPI_DATATYPE_NULL;
+    const MPI_Datatype* send_types = nullptr;  ///< of a w-form
     void* recv = nullptr;
     Count recv_count = 0;
     const Count* recv_counts = nullptr;
     const Place* recv_places = nullptr;
     MPI_Datatype recv_type = MPI_DATATYPE_NULL;
+    const MPI_Datatype* recv_types = nullptr;
     MPI_Op op = MPI_OP_NULL;
     int root = 0;
 };
@@ -62,8 +64,17 @@ std::int64_t local_bytes(const Arguments& a, const communicator_state& where) {
     if (tells == side::none) return 0;
     const bool sends = tells == side::send;
     const auto* const counts = sends ? a.send_counts : a.recv_counts;
+    if (const MPI_Datatype* const types = sends ? a.send_types : a.recv_types; types != nullptr) {
+        const int chunks = !t.on_graph ? where.peers : sends ? where.neighbours.destinations : where.neighbours.sources;
+        std::int64_t bytes = 0;
+        for (int i = 0; i < chunks; ++i)
+            if (counts[i] > 0) bytes += counts[i] * size_of_type(types[i]);
+        return bytes;
+    }
     std::int64_t count = sends ? a.send_count : a.recv_count;
-    if (t.measured_by_input())
+    if (t.on_graph && counts != nullptr)
+        count = sum(counts, sends ? where.neighbours.destinations : where.neighbours.sources);
+    else if (t.measured_by_input())
         count = sum(counts, where.size);
     else if (counts != nullptr && (where.inter || (t.wide_input && t.wide_output)))
         count = sum(counts, where.peers);

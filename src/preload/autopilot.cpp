@@ -63,7 +63,7 @@ bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
     if (!how.force.empty()) return is_of(how.force, c.what);
     if (!t.sizes_known_to_all()) return true;
-    return (t.chunked() ? c.agreed_bytes * c.ranks : c.agreed_bytes) >= smallest;
+    return c.agreed_bytes * t.sized_chunks(c.ranks) >= smallest;
 }
 
 void give_up(MPI_Comm comm, const std::exception& e) {
@@ -150,6 +150,7 @@ private:
         s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
         s.early = has_thread_;
         s.process = how.process;
+        s.neighbours = ours_.neighbours();
         s.remembered = how.remembered;
         s.seen = how.seen;
         s.came = how.came;
@@ -166,8 +167,9 @@ private:
         if (worked_ahead && !works_ahead_) looked_at_.rest();
     }
 
-    /// Whether the operator allows a plan; equal on all ranks, as the operator is.
+    /// Whether the operator or the neighbours allow a plan; equal on all ranks, as these are.
     bool may_replace(const mpi::call_facts& c) const {
+        if (c.traits().on_graph) return has_clear_neighbours_;
         if (!c.traits().reduces) return true;
         if (how_.reproducible) return c.exact();
         return c.commutative || !how_.force.empty();
@@ -247,7 +249,8 @@ private:
     std::unique_ptr<guide> guide_{};
     const director* director_ = nullptr;  // the guide, in mode auto
     bool has_thread_ = false;             // on all ranks
-    bool works_ahead_ = false;            // a plan that the background thread works for may be in use
+    bool has_clear_neighbours_ = ours_.neighbours() && mpi::libraries_agree(*ours_.neighbours());
+    bool works_ahead_ = false;  // a plan that the background thread works for may be in use
 };
 
 autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)

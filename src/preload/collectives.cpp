@@ -37,6 +37,12 @@
     extern "C" int MPIX_##name##_init(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request); \
     extern "C" int PMPIX_##name##_init(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request);
 #include "mpi/calls.def"
+extern "C" int MPIX_Alltoallw_init(PARAMETERS(TYPED_CHUNKS), MPI_Info info, MPI_Request* request);
+extern "C" int PMPIX_Alltoallw_init(PARAMETERS(TYPED_CHUNKS), MPI_Info info, MPI_Request* request);
+#undef PLACE
+#define PLACE MPI_Aint
+extern "C" int MPIX_Neighbor_alltoallw_init(PARAMETERS(TYPED_CHUNKS), MPI_Info info, MPI_Request* request);
+extern "C" int PMPIX_Neighbor_alltoallw_init(PARAMETERS(TYPED_CHUNKS), MPI_Info info, MPI_Request* request);
 #undef COUNT
 #undef PLACE
 #endif
@@ -46,28 +52,37 @@ using namespace rubato::preload;
 
 #define COUNT int
 #define PLACE int
-#define CALL(what, name, ...)                                    \
+#define FORMS(what, name, plain, ...)                            \
     BLOCKING(MPI_##name, what __VA_OPT__(, ) __VA_ARGS__)        \
     BLOCKING(PMPI_##name, what __VA_OPT__(, ) __VA_ARGS__)       \
-    NONBLOCKING(MPI_I##what, what __VA_OPT__(, ) __VA_ARGS__)    \
-    NONBLOCKING(PMPI_I##what, what __VA_OPT__(, ) __VA_ARGS__)   \
+    NONBLOCKING(MPI_I##plain, what __VA_OPT__(, ) __VA_ARGS__)   \
+    NONBLOCKING(PMPI_I##plain, what __VA_OPT__(, ) __VA_ARGS__)  \
     PERSISTENT(INIT(MPI, name), what __VA_OPT__(, ) __VA_ARGS__) \
     PERSISTENT(INIT(PMPI, name), what __VA_OPT__(, ) __VA_ARGS__)
+#define CALL(what, name, ...) FORMS(what, name, what __VA_OPT__(, ) __VA_ARGS__)
 #include "mpi/calls.def"
+FORMS(alltoallv, Alltoallw, alltoallw, TYPED_CHUNKS)
+#undef PLACE
+#define PLACE MPI_Aint
+FORMS(neighbor_alltoallv, Neighbor_alltoallw, neighbor_alltoallw, TYPED_CHUNKS)
 #undef COUNT
 #undef PLACE
+#undef FORMS
 
 // Counts of 64 bits, since MPI 4.
 #if MPI_VERSION >= 4
 #define COUNT MPI_Count
 #define PLACE MPI_Aint
-#define CALL(what, name, ...)                                        \
+#define FORMS(what, name, plain, ...)                                \
     BLOCKING(MPI_##name##_c, what __VA_OPT__(, ) __VA_ARGS__)        \
     BLOCKING(PMPI_##name##_c, what __VA_OPT__(, ) __VA_ARGS__)       \
-    NONBLOCKING(MPI_I##what##_c, what __VA_OPT__(, ) __VA_ARGS__)    \
-    NONBLOCKING(PMPI_I##what##_c, what __VA_OPT__(, ) __VA_ARGS__)   \
+    NONBLOCKING(MPI_I##plain##_c, what __VA_OPT__(, ) __VA_ARGS__)   \
+    NONBLOCKING(PMPI_I##plain##_c, what __VA_OPT__(, ) __VA_ARGS__)  \
     PERSISTENT(MPI_##name##_init_c, what __VA_OPT__(, ) __VA_ARGS__) \
     PERSISTENT(PMPI_##name##_init_c, what __VA_OPT__(, ) __VA_ARGS__)
+#define CALL(what, name, ...) FORMS(what, name, what __VA_OPT__(, ) __VA_ARGS__)
 #define CALL_WITHOUT_COUNT(...)
 #include "mpi/calls.def"
+FORMS(alltoallv, Alltoallw, alltoallw, TYPED_CHUNKS)
+FORMS(neighbor_alltoallv, Neighbor_alltoallw, neighbor_alltoallw, TYPED_CHUNKS)
 #endif

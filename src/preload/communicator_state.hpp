@@ -19,12 +19,14 @@ struct wide_chunks {
     std::vector<std::int64_t> counts{};
     std::vector<std::int64_t> places{};
 
+    /// Datatypes are the program's.
     template <class Count, class Place>
-    mpi::chunks of(const Count* some_counts, const Place* some_places, int n) {
+    mpi::chunks of(const Count* some_counts, const Place* some_places, const MPI_Datatype* types, int n) {
         counts.assign(some_counts, some_counts + n);
         places.clear();
         if (some_places != nullptr) places.assign(some_places, some_places + n);
-        return {counts, places};
+        const std::size_t typed = types == nullptr ? 0 : static_cast<std::size_t>(n);
+        return {counts, places, {types, typed}};
     }
 };
 
@@ -62,7 +64,8 @@ struct communicator_state {
 
     int rank = 0;
     int size = 1;
-    int peers = 1;       ///< ranks of the other group, or of the only one
+    int peers = 1;  ///< ranks of the other group, or of the only one
+    mpi::degrees neighbours{};
     bool inter = false;  ///< an inter-communicator: recorded, and always native
     bool apart = false;  ///< all its ranks are of this world, and not all on one host; equal on all its ranks
     observe::recorder::channel* channel = nullptr;             ///< null: nothing is recorded

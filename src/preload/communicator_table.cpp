@@ -76,7 +76,10 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
     check(PMPI_Comm_size(comm, &state->size), "MPI_Comm_size");
     state->inter = inter != 0;
     state->peers = state->size;
-    if (state->inter) check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
+    if (state->inter)
+        check(PMPI_Comm_remote_size(comm, &state->peers), "MPI_Comm_remote_size");
+    else
+        state->neighbours = mpi::degrees_of(comm);
     const std::vector<std::int32_t> members = members_of(comm, state->size);
     // Where a rank of another world takes part, every rank sees one.
     if (std::cmp_equal(members.size(), state->size)) {

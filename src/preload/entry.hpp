@@ -21,16 +21,20 @@ mpi::call call_of(const Arguments& a, const communicator_state& where, side_chun
     mpi::call c{.what = What,
                 .send = a.send,
                 .send_count = a.send_count,
-                .send_type = a.send_type,
+                .send_type = a.send_types != nullptr ? MPI_BYTE : a.send_type,
                 .recv = a.recv,
                 .recv_count = a.recv_count,
-                .recv_type = a.recv_type,
+                .recv_type = a.recv_types != nullptr ? MPI_BYTE : a.recv_type,
                 .op = a.op,
                 .root = a.root};
-    const bool here = !traits(What).rooted || a.root == where.rank;  // else they mean nothing
+    constexpr const collective_traits& t = traits(What);
+    const bool here = !t.rooted || a.root == where.rank;  // else they mean nothing
     if (here && a.send_counts != nullptr && a.send != MPI_IN_PLACE)
-        c.send_chunks = memory.sends.of(a.send_counts, a.send_places, where.size);
-    if (here && a.recv_counts != nullptr) c.recv_chunks = memory.recvs.of(a.recv_counts, a.recv_places, where.size);
+        c.send_chunks = memory.sends.of(a.send_counts, a.send_places, a.send_types,
+                                        t.on_graph ? where.neighbours.destinations : where.size);
+    if (here && a.recv_counts != nullptr)
+        c.recv_chunks = memory.recvs.of(a.recv_counts, a.recv_places, a.recv_types,
+                                        t.on_graph ? where.neighbours.sources : where.size);
     return c;
 }
 
@@ -38,7 +42,7 @@ template <collective What, class Arguments>
 mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_state& where,
                         side_chunks& memory) noexcept {
     try {
-        return {call_of<What>(a, where, memory), where.rank, where.size};
+        return {call_of<What>(a, where, memory), where.rank, where.size, where.neighbours};
     } catch (const std::exception& e) {
         give_up(comm, e);
     }
@@ -53,7 +57,7 @@ bool is_left_alone(const Arguments& a, const communicator_state& where) {
     if constexpr (t.irregular) return false;
     const MPI_Datatype type = telling_side<What>(a, where) == side::send ? a.send_type : a.recv_type;
     if (type == MPI_DATATYPE_NULL) return true;
-    return local_bytes<What>(a, where) * (t.chunked() ? where.size : 1) < autopilot::smallest;
+    return local_bytes<What>(a, where) * t.sized_chunks(where.size) < autopilot::smallest;
 }
 
 /// By Rubato or by the MPI library, which all ranks decide alike.

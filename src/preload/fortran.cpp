@@ -49,9 +49,12 @@
 using namespace rubato::preload;
 
 // The error code comes after the arguments; before it, non-blocking forms have a request, persistent ones also an info.
-#define CALL(what, name, ...)                                                          \
-    ENTRIES(mpi_##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), error))                       \
-    ENTRIES(mpi_i##what, COUNT_OF(ARGUMENTS(__VA_ARGS__), request, error))             \
-    ENTRIES(mpi_##what##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error)) \
-    ENTRIES(mpix_##what##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error))
+#define FORMS(name, ...)                                                               \
+    ENTRIES(mpi_##name, COUNT_OF(ARGUMENTS(__VA_ARGS__), error))                       \
+    ENTRIES(mpi_i##name, COUNT_OF(ARGUMENTS(__VA_ARGS__), request, error))             \
+    ENTRIES(mpi_##name##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error)) \
+    ENTRIES(mpix_##name##_init, COUNT_OF(ARGUMENTS(__VA_ARGS__), info, request, error))
+#define CALL(what, name, ...) FORMS(what __VA_OPT__(, ) __VA_ARGS__)
 #include "mpi/calls.def"
+FORMS(alltoallw, TYPED_CHUNKS)
+FORMS(neighbor_alltoallw, TYPED_CHUNKS)

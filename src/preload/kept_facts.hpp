@@ -2,7 +2,6 @@
 #pragma once
 
 #include "mpi/call_facts.hpp"
-#include "mpi/datatype.hpp"
 #include "preload/communicator_state.hpp"
 
 #include <vector>
@@ -18,15 +17,7 @@ struct kept_facts {
     kept_facts& operator=(const kept_facts&) = delete;
 
     /// The program may free its datatypes from now on.
-    void keep_types() {
-        for (mpi::call_side* const side : {&facts.in, &facts.out}) {
-            if (!side->used || mpi::is_predefined(side->type)) continue;
-            types.reserve(types.size() + 1);
-            MPI_Datatype own = MPI_DATATYPE_NULL;
-            mpi::check(PMPI_Type_dup(side->type, &own), "MPI_Type_dup");
-            side->type = types.emplace_back(own);
-        }
-    }
+    void keep_types() { facts.keep_types(types); }
 
     side_chunks memory{};
     mpi::call_facts facts{};

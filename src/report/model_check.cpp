@@ -29,7 +29,8 @@ problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
 
 std::int64_t chunk_bytes(const measured_case& c, const collective_traits& t) {
     if (!t.moves_data()) return 0;
-    return t.chunked() ? (c.bytes + c.in.ranks - 1) / c.in.ranks : c.bytes;
+    const std::int32_t chunks = t.sized_chunks(c.in.ranks);
+    return (c.bytes + chunks - 1) / chunks;
 }
 
 double simulated(const model& network, const algorithm& a, const std::vector<schedule>& all, std::int64_t chunk,

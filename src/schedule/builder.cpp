@@ -12,8 +12,8 @@ builder::builder(const problem& p, rank me, std::uint32_t parts) {
     result_.parts = parts;
     const collective_traits& t = traits(p.what);
     if (t.measured_by_input()) output_shape_ = static_cast<block>(me.value) * parts;
-    blocks(buffer::input) = (t.wide_input ? static_cast<std::size_t>(p.ranks) : 1) * parts;
-    blocks(buffer::output) = (t.wide_output ? static_cast<std::size_t>(p.ranks) : 1) * parts;
+    blocks(buffer::input) = static_cast<std::size_t>(p.input_chunks(me)) * parts;
+    blocks(buffer::output) = static_cast<std::size_t>(p.output_chunks(me)) * parts;
     if (std::max(blocks(buffer::input), blocks(buffer::output)) > UINT32_MAX)
         throw error(fmt::format("{} segments of each of {} chunks", parts, p.ranks), "that is too many to count",
                     "give fewer segments");

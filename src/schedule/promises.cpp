@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace rubato {
 
@@ -17,7 +18,7 @@ contributions contributions::join(const contributions& left, const contributions
     contributions sum = right;
     for (std::size_t c = 0; c < sum.from.size(); ++c)
         if (left.from[c]) sum.from[c] = true;
-    sum.in_order = left.in_order && right.in_order && left.high + 1 == right.low;
+    sum.in_order = left.in_order && right.in_order && left.high < right.low;
     sum.low = std::min(left.low, right.low);
     sum.high = std::max(left.high, right.high);
     return sum;
@@ -31,10 +32,11 @@ std::optional<std::size_t> contributions::in_both(const contributions& left, con
 
 std::string to_string(const value& v) {
     const contributions& by = *v.by;
-    if (by.in_order && by.high > by.low) return fmt::format("input block {} of {}..{}", v.origin, by.low, by.high);
     std::vector<std::size_t> ranks;
     for (std::size_t r = 0; r < by.from.size(); ++r)
         if (by.from[r]) ranks.push_back(r);
+    if (by.in_order && ranks.size() > 1 && std::cmp_equal(ranks.size(), by.high - by.low + 1))
+        return fmt::format("input block {} of {}..{}", v.origin, by.low, by.high);
     return fmt::format("input block {} of {}", v.origin, fmt::join(ranks, ","));
 }
 
@@ -42,14 +44,14 @@ bool promises::gives(std::int32_t r, buffer b) const {
     return b == buffer::input ? t_.has_input(r, p_.root.value) : t_.has_output(r, p_.root.value);
 }
 
-std::size_t promises::chunks(buffer b) const {
-    return (b == buffer::input ? t_.wide_input : t_.wide_output) ? static_cast<std::size_t>(p_.ranks) : 1;
+std::size_t promises::chunks(std::int32_t r, buffer b) const {
+    return static_cast<std::size_t>(b == buffer::input ? p_.input_chunks(rank(r)) : p_.output_chunks(rank(r)));
 }
 
-std::size_t promises::shapes(buffer b) const {
-    if (equal_ && !t_.irregular) return SIZE_MAX;  // one is as good as another
+std::size_t promises::shapes(std::int32_t r, buffer b) const {
+    if ((equal_ || t_.on_graph) && !t_.irregular) return SIZE_MAX;  // one chunk is as good as another
     // If chunks are equal, or the input measures all, any rank's chunk may be the shape; else only the buffer's own.
-    return (t_.irregular && !t_.measured_by_input() ? chunks(b) : static_cast<std::size_t>(p_.ranks)) * parts_;
+    return (t_.irregular && !t_.measured_by_input() ? chunks(r, b) : static_cast<std::size_t>(p_.ranks)) * parts_;
 }
 
 bool promises::tells_size(std::int32_t r, block shape) const {
@@ -62,6 +64,11 @@ size_key promises::size(std::int32_t r, buffer where, block shape) const {
     const bool input = where == buffer::input;
     const std::int64_t mine = std::int64_t{r} * parts_;
     if (t_.measured_by_input()) return {shape, 0};
+    if (t_.on_graph) {
+        if (input) return {r, shape};
+        const auto from = sent_as(r, shape);
+        return from ? size_key(*from) : size_key{-1 - std::int64_t{r}, shape};
+    }
     if (t_.wide_input && t_.wide_output)  // who sends it, and what of it
         return input ? size_key{r, shape} : size_key{shape / parts_, mine + shape % parts_};
     return {(input ? t_.wide_input : t_.wide_output) ? shape : mine + shape, 0};
@@ -71,7 +78,25 @@ value promises::made_of(block origin, std::int32_t low, std::int32_t high) const
     return {origin, std::make_shared<contributions>(contributions::interval(p_.ranks, low, high))};
 }
 
-value promises::at_end(std::int32_t r, block b) const {
+std::optional<std::pair<std::int32_t, block>> promises::sent_as(std::int32_t r, block b) const {
+    const neighbour& from = p_.neighbours->sources(rank(r))[b / parts_];
+    if (!from.exists()) return std::nullopt;
+    return std::pair(from.rank, (t_.wide_input ? static_cast<block>(from.chunk) * parts_ : 0) + b % parts_);
+}
+
+std::optional<value> promises::combined_sources(std::int32_t r, block b) const {
+    contributions c{.from = std::vector<bool>(static_cast<std::size_t>(p_.ranks)), .low = p_.ranks};
+    for (const neighbour& n : p_.neighbours->sources(rank(r))) {
+        if (!n.exists()) continue;
+        c.from[static_cast<std::size_t>(n.rank)] = true;
+        c.low = std::min(c.low, n.rank);
+        c.high = std::max(c.high, n.rank);
+    }
+    if (c.high < 0) return std::nullopt;
+    return value{b, std::make_shared<contributions>(std::move(c))};
+}
+
+std::optional<value> promises::at_end(std::int32_t r, block b) const {
     const block part = b % parts_;
     const auto chunk = static_cast<std::int32_t>(b / parts_);
     const block mine = static_cast<block>(r) * parts_;
@@ -92,10 +117,19 @@ value promises::at_end(std::int32_t r, block b) const {
         case collective::alltoallv: return made_of(mine + part, chunk, chunk);
         case collective::reduce_scatter_block:
         case collective::reduce_scatter: return made_of(mine + b, 0, last);
+        case collective::neighbor_allgather:
+        case collective::neighbor_allgatherv:
+        case collective::neighbor_alltoall:
+        case collective::neighbor_alltoallv: {
+            const auto from = sent_as(r, b);
+            if (!from) return std::nullopt;
+            return made_of(from->second, from->first, from->first);
+        }
+        case collective::neighbor_reduce: return combined_sources(r, b);
         case collective::scan: return made_of(b, 0, r);
         case collective::exscan: return made_of(b, 0, r - 1);
     }
-    return {};
+    return std::nullopt;
 }
 
 }  // namespace rubato

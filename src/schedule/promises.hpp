@@ -13,12 +13,12 @@
 
 namespace rubato {
 
-/// Ranks whose contributions a value holds, in the order of the operands where that is the order of ranks.
+/// Ranks whose contributions a value holds.
 struct RUBATO_API contributions {
     std::vector<bool> from{};
     std::int32_t low = 0;  ///< lowest and highest contributor
     std::int32_t high = -1;
-    bool in_order = true;  ///< exactly low..high, as operands in that order
+    bool in_order = true;  ///< as operands, they are in the order of ranks
 
     static contributions interval(std::int32_t ranks, std::int32_t low, std::int32_t high);
     /// left * right
@@ -47,9 +47,9 @@ public:
         : p_(p), t_(traits(p.what)), parts_(parts), equal_(equal) {}
 
     /// Blocks of the input or output that MPI gives rank r.
-    std::size_t blocks(std::int32_t r, buffer b) const { return gives(r, b) ? chunks(b) * parts_ : 0; }
-    /// Shapes that blocks of a buffer can have are below this.
-    std::size_t shapes(buffer b) const;
+    std::size_t blocks(std::int32_t r, buffer b) const { return gives(r, b) ? chunks(r, b) * parts_ : 0; }
+    /// Shapes that blocks of rank r's buffer can have are below this.
+    std::size_t shapes(std::int32_t r, buffer b) const;
     /// Whether MPI tells rank r the size of scratch of this shape.
     bool tells_size(std::int32_t r, block shape) const;
     size_key size(std::int32_t r, buffer where, block shape) const;
@@ -62,12 +62,16 @@ public:
 
     /// What block b of rank r's input holds.
     value at_start(std::int32_t r, block b) const { return made_of(b, r, r); }
-    /// What block b of rank r's output must hold in the end.
-    value at_end(std::int32_t r, block b) const;
+    /// What block b of rank r's output must hold in the end. Nothing: what it held before.
+    std::optional<value> at_end(std::int32_t r, block b) const;
 
 private:
     bool gives(std::int32_t r, buffer b) const;
-    std::size_t chunks(buffer b) const;
+    std::size_t chunks(std::int32_t r, buffer b) const;
+    /// Of a neighbour collective: where a block of rank r's output comes from, as a block of the sender's input.
+    std::optional<std::pair<std::int32_t, block>> sent_as(std::int32_t r, block b) const;
+    /// Of a neighbour reduction: every source once; nothing if there is none.
+    std::optional<value> combined_sources(std::int32_t r, block b) const;
     value made_of(block origin, std::int32_t low, std::int32_t high) const;
 
     const problem& p_;

@@ -192,8 +192,14 @@ private:
 
     void check_output(std::int32_t r) {
         for (block b = 0; b < promised_.blocks(r, buffer::output); ++b) {
-            const value want = promised_.at_end(r, b);
+            const std::optional<value> promised = promised_.at_end(r, b);
             const std::optional<value>& have = at(r, buffer::output, b);
+            if (!promised) {
+                if (have)
+                    found_.say("rank {}, output block {}: nobody sends it, and it holds {}", r, b, to_string(*have));
+                continue;
+            }
+            const value& want = *promised;
             if (!have || have->origin != want.origin || have->by->from != want.by->from)
                 found_.say("rank {}, output block {}: expected {}, found {}", r, b, to_string(want),
                            have ? to_string(*have) : "nothing");

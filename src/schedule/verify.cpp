@@ -45,7 +45,7 @@ private:
             return false;
         }
         for (std::size_t b = 0; b < s.scratch.size(); ++b) {
-            if (s.scratch[b] < promised_.shapes(buffer::scratch)) continue;
+            if (s.scratch[b] < promised_.shapes(r, buffer::scratch)) continue;
             found_.say("rank {}: scratch block {} has the shape of block {}, and there is none", r, b, s.scratch[b]);
             return false;
         }
@@ -69,7 +69,7 @@ private:
             }
             if (t.writes() && t.to == buffer::input) found_.say_step(r, i, "the input is not to be written");
             const buffer measure = t.kind == step_kind::send ? t.from : t.to;
-            if (t.count > 0 && std::size_t{t.shape} + t.count > promised_.shapes(measure)) {
+            if (t.count > 0 && std::size_t{t.shape} + t.count > promised_.shapes(r, measure)) {
                 found_.say_step(r, i, "there is no block of its shape");
                 continue;
             }

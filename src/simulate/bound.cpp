@@ -140,6 +140,11 @@ time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank ro
         case collective::reduce_scatter: return b.last_ones_blocks();
         case collective::scan:
         case collective::exscan: return b.scan();
+        case collective::neighbor_allgather:
+        case collective::neighbor_alltoall:
+        case collective::neighbor_allgatherv:
+        case collective::neighbor_alltoallv:
+        case collective::neighbor_reduce: return b.last();  // the last rank may have no neighbours
     }
     return b.last();
 }

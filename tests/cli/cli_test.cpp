@@ -321,6 +321,8 @@ TEST_F(schedule_command, draws_to_a_file) {
     EXPECT_TRUE(svg.ends_with("</svg>\n"));
 }
 
+std::string neighbours_of(const algorithm& a) { return traits(a.what).on_graph ? " --graph ring" : ""; }
+
 TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) {
     for (const algorithm& a : algorithms()) {
         if (a.segmented) {
@@ -328,8 +330,11 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
                       good(fmt::format("schedule {} --ranks 4 --segments 10", a.id)));
         }
         if (a.arrival_aware) {
-            const std::string plain = fmt::format("schedule {} --ranks 4{}", a.id, a.segmented ? " --segments 20" : "");
-            const std::string late = fmt::format("{} --arrivals single:rank=1,delay=10ms{}", plain,
+            const bool leads = traits(a.what).on_graph && a.host_aware;  // arrivals only tell who speaks for a host
+            const std::string plain =
+                fmt::format("schedule {} --ranks 4{}{}{}", a.id, a.segmented ? " --segments 20" : "", neighbours_of(a),
+                            leads ? " --hosts 2" : "");
+            const std::string late = fmt::format("{} --arrivals single:rank={},delay=10ms{}", plain, leads ? 0 : 1,
                                                  a.uses_round_time() ? " --round-time 10us" : "");
             EXPECT_NE(good(plain), good(late)) << a.id;
         }
@@ -339,7 +344,8 @@ TEST_F(schedule_command, takes_segments_radix_and_arrivals_where_they_are_used) 
 TEST_F(schedule_command, takes_hosts_where_they_are_used) {
     for (const algorithm& a : algorithms()) {
         if (!a.host_aware) continue;
-        const std::string plain = fmt::format("schedule {} --ranks 8{}", a.id, a.segmented ? " --segments 3" : "");
+        const std::string plain =
+            fmt::format("schedule {} --ranks 8{}{}", a.id, a.segmented ? " --segments 3" : "", neighbours_of(a));
         for (const char* hosts : {"3", "cyclic:3", "3,4,1"})
             EXPECT_NE(good(fmt::format("{} --hosts {}", plain, hosts)), good(plain)) << a.id;
     }
@@ -367,7 +373,7 @@ TEST_F(schedule_command, errors) {
     bad("schedule bcast/sorted_chain --ranks 4 --arrivals 0,0,0", "3 arrival times for 4 ranks");
     for (const algorithm& a : algorithms()) {
         if (a.has(need::commutative))
-            bad(fmt::format("schedule {} --ranks 4 --noncommutative", a.id), "does not commute");
+            bad(fmt::format("schedule {} --ranks 4 --noncommutative{}", a.id, neighbours_of(a)), "does not commute");
         if (a.has(need::power_of_two)) bad(fmt::format("schedule {} --ranks 6", a.id), "power of two");
         if (a.has(need::radix_above_one)) bad(fmt::format("schedule {} --ranks 4 --radix 1", a.id), "radix of 1");
         if (a.has(need::round_time))
@@ -609,8 +615,8 @@ TEST_F(verify_command, json_has_numbers_and_findings) {
 TEST_F(verify_command, reads_schedules_from_a_file) {
     for (const algorithm& a : algorithms()) {
         const outcome made =
-            rubato(fmt::format("schedule {} --ranks 8{}{} -o {} --json", a.id, a.segmented ? " --segments 2" : "",
-                               traits(a.what).reduces ? " --idempotent" : "", path("s.json")));
+            rubato(fmt::format("schedule {} --ranks 8{}{}{} -o {} --json", a.id, a.segmented ? " --segments 2" : "",
+                               traits(a.what).reduces ? " --idempotent" : "", neighbours_of(a), path("s.json")));
         ASSERT_EQ(made.status, 0) << a.id << made.err;
         EXPECT_EQ(good(fmt::format("verify --file {}", path("s.json"))), "8 schedules verified, 0 wrong\n") << a.id;
     }

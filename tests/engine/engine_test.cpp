@@ -3,6 +3,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "support/in_memory.hpp"
+#include "support/problems.hpp"
 #include "support/reference.hpp"
 #include "support/registry.hpp"
 #include "support/timings.hpp"
@@ -29,12 +30,11 @@ std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::
             std::mt19937_64 random(seed + static_cast<std::uint64_t>(r));
             const plan mine(build_one(a, p, rank(r)));
             const layout l = testing::layout_of(p, r, units);
-            std::vector<affine> input(
-                static_cast<std::size_t>(testing::units_in(l.input, traits(p.what).wide_input, p.ranks)));
+            std::vector<affine> input(static_cast<std::size_t>(testing::units_in(l.input, p.input_chunks(rank(r)))));
             for (std::size_t u = 0; u < input.size(); ++u)
                 input[u] = testing::element(r, static_cast<std::int64_t>(u), p.commutative);
             std::vector<affine>& output = outputs[static_cast<std::size_t>(r)];
-            output.resize(static_cast<std::size_t>(testing::units_in(l.output, traits(p.what).wide_output, p.ranks)));
+            output.resize(static_cast<std::size_t>(testing::units_in(l.output, p.output_chunks(rank(r)))));
             std::vector<affine> scratch(static_cast<std::size_t>(l.scratch_units(mine.steps())));
             testing::in_memory wire(wires, rank(r), random(),
                                     [](const std::byte* left, std::byte* into, std::int64_t n) {
@@ -83,6 +83,7 @@ TEST_P(engine, gives_what_the_collective_promises) {
                 p.ranks = ranks;
                 p.segments = segments;
                 p.commutative = commutative;
+                add_neighbours(p);
                 if (unmet_need(a, p) || (segments > 1 && !a.segmented)) continue;
                 for (const std::int32_t root :
                      traits(a.what).rooted ? std::vector{0, ranks / 2, ranks - 1} : std::vector{0}) {
@@ -126,6 +127,7 @@ TEST(arrival_aware_engine, is_right_when_ranks_come_late_indeed) {
                 p.ranks = ranks;
                 p.root = rank(root);
                 p.segments = 5;
+                add_neighbours(p);
                 p.arrivals = parse_arrivals(pattern, ranks);
                 p.round_time = 20us;
                 std::vector<time_ns> reversed(p.arrivals.rbegin(), p.arrivals.rend());

@@ -314,8 +314,8 @@ public:
 std::vector<const algorithm*> what_players_use() {
     std::vector<const algorithm*> choice;
     for (const algorithm& a : algorithms())
-        if ((a.arrival_aware && !a.dynamic) || a.early || a.id == "allreduce/recursive_doubling" ||
-            a.id == "bcast/chain")
+        if ((a.arrival_aware && !a.dynamic && !traits(a.what).on_graph) || a.early ||
+            a.id == "allreduce/recursive_doubling" || a.id == "bcast/chain")
             choice.push_back(&a);
     return choice;
 }

@@ -50,7 +50,7 @@ struct pilot {
         experiment::made m = e.call();
         std::this_thread::sleep_for(late);
         const int before = native_calls;
-        const int code = it.run(mpi::call_facts(m.c, me, ranks), [&] {
+        const int code = it.run(mpi::call_facts(m.c, me, ranks, {}), [&] {
             ++native_calls;
             std::this_thread::sleep_for(native_takes);
             m.out = want;
@@ -113,6 +113,7 @@ void check_random(std::uint64_t seed) {
     std::deque<experiment> all;  // they must stay where they are
     while (all.size() < 6) {
         const collective what = collectives()[below(collectives().size())].what;
+        if (traits(what).on_graph) continue;  // the world has no topology
         const kind& k = kinds[below(kinds.size())];
         const bool reduces = traits(what).reduces;
         if (reduces && k.ops.empty()) continue;
@@ -129,7 +130,7 @@ void check_random(std::uint64_t seed) {
 /// Forces every algorithm on large and small calls of its collective; calls of other collectives stay native.
 void check_forced(bool background) {
     for (const algorithm& a : algorithms()) {
-        if (background && !a.early) continue;
+        if ((background && !a.early) || traits(a.what).on_graph) continue;
 #ifdef MPICH_VERSION
         if ((&a - algorithms().data()) % 4 != 0) continue;
 #endif
@@ -156,7 +157,7 @@ void check_forced(bool background) {
 
 /// What a rank finds out about a call, and what it refuses.
 void check_facts() {
-    const auto facts = [](const mpi::call& c) { return mpi::call_facts(c, me, ranks); };
+    const auto facts = [](const mpi::call& c) { return mpi::call_facts(c, me, ranks, {}); };
     std::vector<double> x(100), y(100 * static_cast<std::size_t>(ranks));
     const auto refused = [&](const char* what, const mpi::call& c) {
         if (!facts(c).wrong) fail(fmt::format("{} is taken", what));
@@ -211,7 +212,7 @@ void check_facts() {
 }
 
 bool concerned(const autopilot::settings& how, const mpi::call& c) {
-    return autopilot::concerns(how, mpi::call_facts(c, me, ranks));
+    return autopilot::concerns(how, mpi::call_facts(c, me, ranks, {}));
 }
 
 void check_native() {
@@ -239,7 +240,7 @@ void check_native() {
         ++p.native_calls;
         return MPI_ERR_OTHER;
     };
-    const auto made = [&](const mpi::call& one) { return p.it.run(mpi::call_facts(one, me, ranks), native); };
+    const auto made = [&](const mpi::call& one) { return p.it.run(mpi::call_facts(one, me, ranks, {}), native); };
     if (made(c) != MPI_ERR_OTHER) fail("a sum of doubles was reordered");
     std::vector<int> i(10000, 1), j(i.size());
     if (made(mpi::call::allreduce(i.data(), j.data(), 10000, MPI_INT, MPI_SUM)) != MPI_SUCCESS || j.back() != ranks)

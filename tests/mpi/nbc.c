@@ -308,6 +308,89 @@ static void wrong_arguments(void) {
     free(data), free(out);
 }
 
+/* Against MPI's own, on a line of ranks and on a graph whose edges go one way. */
+static void neighbours_on(MPI_Comm comm, int n, int has_weights) {
+    NBC_Handle h;
+    int ins = 0, outs = 0, weighted = -1, sources[2], destinations[2], weights[2], more[2];
+    OK(NBC_Comm_neighbors_count(comm, &ins, &outs, &weighted));
+    REQUIRE(ins <= 2 && outs <= 2 && weighted == has_weights);
+    OK(NBC_Comm_neighbors(comm, ins, sources, weights, outs, destinations, more));
+    if (has_weights) REQUIRE(weights[0] == 5 && more[0] == 5);
+    int *in = numbers(2 * n, 1), *mine = numbers(2 * n, 2), *theirs = numbers(2 * n, 2);
+    OK(NBC_Ineighbor_allgather(in, n, MPI_INT, mine, n, MPI_INT, comm, &h));
+    MPI_Neighbor_allgather(in, n, MPI_INT, theirs, n, MPI_INT, comm);
+    OK(NBC_Wait(&h));
+    REQUIRE(same(mine, theirs, 2 * n));
+    OK(NBC_Ineighbor_alltoall(in, n, MPI_INT, mine, n, MPI_INT, comm, &h));
+    OK(NBC_Wait(&h));
+    MPI_Neighbor_alltoall(in, n, MPI_INT, theirs, n, MPI_INT, comm);
+    REQUIRE(same(mine, theirs, 2 * n));
+    memset(mine, 0, sizeof(int) * 2 * (size_t)n), memset(theirs, 0, sizeof(int) * 2 * (size_t)n);
+    OK(NBC_Ineighbor_xchg(in, n, MPI_INT, mine, n, MPI_INT, comm, &h));
+    OK(NBC_Wait(&h));
+    MPI_Neighbor_alltoall(in, n, MPI_INT, theirs, n, MPI_INT, comm);
+    REQUIRE(same(mine, theirs, 2 * n));
+
+    int sends[2], recvs[2], places[2] = {n, 0}, all[2] = {n, n};
+    MPI_Aint bytes[2] = {n * (int)sizeof(int), 0};
+    MPI_Datatype types[2], pair;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    for (int i = 0; i < outs; ++i) sends[i] = (me + destinations[i] + 3) % 3 * n / 4;
+    for (int i = 0; i < ins; ++i) recvs[i] = (me + sources[i] + 3) % 3 * n / 4;
+    OK(NBC_Ineighbor_allgatherv(in, n, MPI_INT, mine, all, places, MPI_INT, comm, &h));
+    OK(NBC_Wait(&h));
+    MPI_Neighbor_allgatherv(in, n, MPI_INT, theirs, all, places, MPI_INT, comm);
+    REQUIRE(same(mine, theirs, 2 * n));
+    OK(NBC_Ineighbor_alltoallv(in, sends, places, MPI_INT, mine, recvs, places, MPI_INT, comm, &h));
+    OK(NBC_Wait(&h));
+    MPI_Neighbor_alltoallv(in, sends, places, MPI_INT, theirs, recvs, places, MPI_INT, comm);
+    REQUIRE(same(mine, theirs, 2 * n));
+    memset(mine, 0, sizeof(int) * 2 * (size_t)n), memset(theirs, 0, sizeof(int) * 2 * (size_t)n);
+    OK(NBC_Ineighbor_xchgv(in, sends, places, MPI_INT, mine, recvs, places, MPI_INT, comm, &h));
+    OK(NBC_Wait(&h));
+    MPI_Neighbor_alltoallv(in, sends, places, MPI_INT, theirs, recvs, places, MPI_INT, comm);
+    REQUIRE(same(mine, theirs, 2 * n));
+    memset(mine, 0, sizeof(int) * 2 * (size_t)n), memset(theirs, 0, sizeof(int) * 2 * (size_t)n);
+    for (int i = 0; i < outs; ++i) sends[i] /= 2;
+    for (int i = 0; i < ins; ++i) recvs[i] /= 2;
+    types[0] = types[1] = pair;
+    MPI_Neighbor_alltoallw(in, sends, bytes, types, theirs, recvs, bytes, types, comm);
+    OK(NBC_Ineighbor_alltoallw(in, sends, bytes, types, mine, recvs, bytes, types, comm, &h));
+    MPI_Type_free(&pair);
+    OK(NBC_Wait(&h));
+    REQUIRE(same(mine, theirs, 2 * n));
+    free(in), free(mine), free(theirs);
+}
+
+static void neighbours(void) {
+    MPI_Comm line, ring, graph;
+    NBC_Handle h;
+    const int no = 0, yes = 1, next = (me + 1) % ranks, before = (me + ranks - 1) % ranks;
+    const int to[2] = {me, next}, from[2] = {before, me}, edges = ranks > 1 ? 2 : 1, weights[2] = {5, 5};
+    int some = 0, a = me, b = -1;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &no, 0, &line);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &yes, 0, &ring);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, edges, from, weights, edges, to, weights, MPI_INFO_NULL, 0, &graph);
+    for (int n = 1; n <= 5000; n += 4999) {
+        neighbours_on(line, n, 0);
+        neighbours_on(graph, n, 1);
+    }
+    for (int by = -2; by <= 2; ++by) { /* along the ring, and on the line, where nothing comes from outside */
+        OK(NBC_Icart_shift_xchg(&a, 1, MPI_INT, &b, 1, MPI_INT, 0, by, ring, &h));
+        OK(NBC_Wait(&h));
+        REQUIRE(b == ((me - by) % ranks + ranks) % ranks);
+        b = -1;
+        OK(NBC_Icart_shift_xchg(&a, 1, MPI_INT, &b, 1, MPI_INT, 0, by, line, &h));
+        OK(NBC_Wait(&h));
+        REQUIRE(b == (me - by >= 0 && me - by < ranks ? me - by : -1));
+    }
+    REQUIRE(NBC_Ineighbor_alltoall(&a, 1, MPI_INT, &b, 1, MPI_INT, MPI_COMM_WORLD, &h) == NBC_INVALID_TOPOLOGY_COMM);
+    REQUIRE(NBC_Comm_neighbors_count(MPI_COMM_WORLD, &some, &some, &some) == NBC_INVALID_TOPOLOGY_COMM);
+    REQUIRE(NBC_Icart_shift_xchg(&a, 1, MPI_INT, &b, 1, MPI_INT, 0, 1, graph, &h) == NBC_INVALID_TOPOLOGY_COMM);
+    MPI_Comm_free(&line), MPI_Comm_free(&ring), MPI_Comm_free(&graph);
+}
+
 static void local_ones(void) {
     int a[2] = {2, 3}, b[2] = {5, 7}, c[2];
     MPI_Op op;
@@ -545,6 +628,7 @@ int main(int argc, char** argv) {
     for (int how = 0; how < 7; ++how) at_once(how);
     hints();
     local_ones();
+    neighbours();
     wrong_arguments();
     freed();
     first_use();

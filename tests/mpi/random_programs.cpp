@@ -74,7 +74,8 @@ class random_program {
 public:
     random_program(std::uint64_t seed, int me, int ranks)
         : shared_(seed), own_(seed * 1000 + static_cast<std::uint64_t>(me)), me_(me), ranks_(ranks) {
-        for (const algorithm& a : algorithms()) (a.arrival_aware || a.early ? watched_ : others_).push_back(&a);
+        for (const algorithm& a : algorithms())
+            if (!traits(a.what).on_graph) (a.arrival_aware || a.early ? watched_ : others_).push_back(&a);
     }
 
     void run(int cases, totals& sum) {

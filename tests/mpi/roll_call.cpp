@@ -58,7 +58,7 @@ class program {
 public:
     explicit program(std::uint64_t seed) : shared_(seed) {
         for (const algorithm& a : algorithms())
-            if (a.arrival_aware) choice_.push_back(&a);
+            if (a.arrival_aware && !traits(a.what).on_graph) choice_.push_back(&a);
     }
 
     void run(int rounds, bool persistent, seen& sum) {
@@ -216,7 +216,7 @@ void check_given_keepers() {
         if (me == (i / ranks + i + 1) % ranks && i % 3 != 0) std::this_thread::sleep_for(3ms);
         const mpi::call_facts c(
             mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
-            ranks);
+            ranks, {});
         const bool all_wait = i % 14 == 13;  // so that nobody is late, and who refuses is heard
         const bool refuses = all_wait && me == 1;
         const roll_call::order order{&a - algorithms().data(), 4, 20us, 1ms};
@@ -254,7 +254,7 @@ void check_late_keepers_are_answered_for() {
         if (rank(me) == keeper) std::this_thread::sleep_for(50ms);
         const mpi::call_facts c(
             mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
-            ranks);
+            ranks, {});
         const roll_call::verdict v = looked_at.call_roll(c, keeper, 300us, in_any_case);
         looked_at.run(made_by(v, looked_at.intent_of(a, c)), c);
         const bool without_keeper = std::ranges::find(v.late, keeper) != v.late.end();

@@ -19,10 +19,10 @@ struct memory_call {
 
     memory_call(const problem& p, std::int32_t me, std::int64_t n) : what(p), units(n) {
         const layout l = layout_of(p, me, n);
-        input.resize(static_cast<std::size_t>(units_in(l.input, traits(p.what).wide_input, p.ranks)));
+        input.resize(static_cast<std::size_t>(units_in(l.input, p.input_chunks(rank(me)))));
         for (std::size_t u = 0; u < input.size(); ++u)
             input[u] = element(me, static_cast<std::int64_t>(u), p.commutative);
-        output.resize(static_cast<std::size_t>(units_in(l.output, traits(p.what).wide_output, p.ranks)));
+        output.resize(static_cast<std::size_t>(units_in(l.output, p.output_chunks(rank(me)))));
     }
 };
 
@@ -104,6 +104,7 @@ public:
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
         if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
         sizes_ = layout::uniform(what.bytes / static_cast<std::int64_t>(sizeof(affine)));
+        sizes_.skips_empty = traits(what.what.what).skips_empty();
         bind(p, number);
         return true;
     }

@@ -15,11 +15,20 @@
 
 namespace rubato {
 
+/// If the collective is among neighbours: all those around in a torus.
+inline void add_neighbours(problem& p) {
+    if (!traits(p.what).on_graph) return;
+    const bool even = p.ranks % 2 == 0 && p.ranks > 2;
+    p.neighbours =
+        parse_graph(even ? fmt::format("moore:2x{}", p.ranks / 2) : fmt::format("moore:{}", p.ranks), p.ranks);
+}
+
 inline problem problem_for(const algorithm& a, std::int32_t ranks, std::int32_t root = 0) {
     problem p;
     p.what = a.what;
     p.ranks = ranks;
     p.root = rank(root);
+    add_neighbours(p);
     if (a.host_aware) p.hosts = parse_hosts(fmt::format("cyclic:{}", (ranks + 2) / 3), ranks);
     return p;
 }

@@ -5,6 +5,7 @@
 #include "rubato/problem.hpp"
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace rubato::testing {
@@ -28,10 +29,18 @@ inline affine element(std::int32_t rank, std::int64_t unit, bool commutative) {
 }
 
 /// The layout of rank r when chunks have `units` units, or uneven ones around that for v-forms.
-inline layout layout_of(const problem& p, std::int32_t r, std::int64_t units) {
+inline layout sized(const problem& p, std::int32_t r, std::int64_t units) {
     if (!traits(p.what).irregular) return layout::uniform(units);
     const auto size = [units](std::int64_t from, std::int64_t to) { return units * ((from * 3 + to * 5 + 1) % 4) / 2; };
     std::vector<std::int64_t> in, out;
+    if (p.neighbours) {
+        const bool wide = traits(p.what).wide_input;
+        const auto edge = [&](std::int32_t from, std::int32_t chunk) { return size(from, wide ? chunk : 0); };
+        for (std::int32_t i = 0; i < p.input_chunks(rank(r)); ++i) in.push_back(edge(r, i));
+        for (const neighbour& n : p.neighbours->sources(rank(r)))
+            out.push_back(n.exists() ? edge(n.rank, n.chunk) : units);
+        return {chunk_table::packed(in), chunk_table::packed(out)};
+    }
     if (p.what == collective::reduce_scatter) {
         for (std::int32_t c = 0; c < p.ranks; ++c) in.push_back(size(c, 0));
         return layout::reduce_scatter(std::move(in), r);
@@ -51,8 +60,14 @@ inline layout layout_of(const problem& p, std::int32_t r, std::int64_t units) {
     return {chunk_table::packed(in), chunk_table::packed(out)};
 }
 
-inline std::int64_t units_in(const chunk_table& t, bool wide, std::int32_t ranks) {
-    if (t.counts.empty()) return t.units * (wide ? ranks : 1);
+inline layout layout_of(const problem& p, std::int32_t r, std::int64_t units) {
+    layout l = sized(p, r, units);
+    l.skips_empty = traits(p.what).skips_empty();
+    return l;
+}
+
+inline std::int64_t units_in(const chunk_table& t, std::int32_t chunks) {
+    if (t.counts.empty()) return t.units * chunks;
     std::int64_t sum = 0;
     for (const std::int64_t n : t.counts) sum += n;
     return sum;
@@ -61,7 +76,8 @@ inline std::int64_t units_in(const chunk_table& t, bool wide, std::int32_t ranks
 /// What unit u of rank r's output must be; empty: nothing is promised.
 inline std::vector<affine> expected_output(const problem& p, std::int32_t r, std::int64_t units) {
     const layout mine = layout_of(p, r, units);
-    const std::int64_t n = units_in(mine.output, traits(p.what).wide_output, p.ranks);
+    const std::int32_t chunks = p.output_chunks(rank(r));
+    const std::int64_t n = units_in(mine.output, chunks);
     const auto in = [&](std::int32_t rank, std::int64_t unit) { return element(rank, unit, p.commutative); };
     const auto fold = [&](std::int32_t first, std::int32_t last, std::int64_t unit) {
         affine sum = in(first, unit);
@@ -75,7 +91,7 @@ inline std::vector<affine> expected_output(const problem& p, std::int32_t r, std
     std::vector<affine> out;
     std::int32_t chunk = 0;
     for (std::int64_t u = 0; u < n; ++u) {
-        while (traits(p.what).wide_output && chunk + 1 < p.ranks && u >= offset(mine.output, chunk + 1)) ++chunk;
+        while (chunk + 1 < chunks && u >= offset(mine.output, chunk + 1)) ++chunk;
         const std::int64_t within = u - offset(mine.output, chunk);
         switch (p.what) {
             case collective::barrier: return {};
@@ -105,6 +121,27 @@ inline std::vector<affine> expected_output(const problem& p, std::int32_t r, std
                 break;
             case collective::reduce_scatter_block:
             case collective::reduce_scatter: out.push_back(fold(0, p.ranks - 1, offset(mine.input, r) + u)); break;
+            case collective::neighbor_allgather:
+            case collective::neighbor_allgatherv:
+            case collective::neighbor_alltoall:
+            case collective::neighbor_alltoallv: {
+                const neighbour& from = p.neighbours->sources(rubato::rank(r))[static_cast<std::size_t>(chunk)];
+                const std::int64_t first = traits(p.what).wide_input && from.exists()
+                                               ? offset(layout_of(p, from.rank, units).input, from.chunk)
+                                               : 0;
+                out.push_back(from.exists() ? in(from.rank, first + within) : affine{});
+                break;
+            }
+            case collective::neighbor_reduce: {
+                std::set<std::int32_t> sources;
+                for (const neighbour& s : p.neighbours->sources(rubato::rank(r)))
+                    if (s.exists()) sources.insert(s.rank);
+                if (sources.empty()) return {};
+                affine sum{};
+                for (const std::int32_t from : sources) sum = then(sum, in(from, u));
+                out.push_back(sum);
+                break;
+            }
             case collective::scan: out.push_back(fold(0, r, u)); break;
             case collective::exscan:
                 if (r == 0) return {};

@@ -3,6 +3,7 @@
 #include "bench/campaign.hpp"
 #include "bench/conditions.hpp"
 #include "bench/overlap.hpp"
+#include "bench/world.hpp"
 #include "cli/command.hpp"
 #include "cli/report_text.hpp"
 #include "mpi/datatype.hpp"
@@ -28,6 +29,7 @@ struct bench_options {
     std::string datatype = "double";
     std::string op = "sum";
     std::int32_t root = 0;
+    std::string graph{};
     std::int32_t warmups = 1;
     std::int32_t screenings = 0;
     std::int32_t keep = 3;
@@ -69,8 +71,10 @@ timed_calls::settings calls_of(const bench_options& o) {
     return s;
 }
 
-campaign_settings campaign_of(const bench_options& o) {
+campaign_settings campaign_of(const bench_options& o, int ranks) {
     campaign_settings s;
+    s.graph_text = o.graph;
+    if (!o.graph.empty()) s.neighbours = parse_graph(o.graph, ranks);
     for (const std::string& c : o.contests) s.contests.push_back(parse_contest(c));
     for (const std::string& b : split_lists(o.bytes)) s.bytes.push_back(parse_bytes(b));
     s.patterns = o.arrivals;
@@ -184,7 +188,7 @@ void measure(const bench_options& o, int me, int ranks, bool& begun) {
     std::string trouble;
     try {
         how = calls_of(o);
-        s = campaign_of(o);
+        s = campaign_of(o, ranks);
         check(s, me, ranks);
         tests = parse_list(o.tests, "number of tests", 0, 1 << 20);
         if (o.prediction != "perfect") pattern_predictor(o.prediction, ranks);
@@ -205,6 +209,7 @@ void measure(const bench_options& o, int me, int ranks, bool& begun) {
     if (!trouble.empty()) throw error(trouble);
 
     begun = true;
+    const neighbourhood around(o.graph);
     timed_calls calls(how);
     if (!o.no_bound) s.speed = c.link = calls.measure_link();
     s.network = model_of(o, c.link);
@@ -274,6 +279,7 @@ void add_bench(CLI::App& command, int& status) {
         ->type_name("SIZE|N|auto[,...]");
     add_data(sub, o->datatype, o->op);
     add_integer(sub, "--root", o->root, "rank", 0, 1 << 30, "the root (default: 0)");
+    add_graph(sub, o->graph);
     add_integer(sub, "--repetitions", o->repetitions, "number of repetitions", 1, 1 << 20,
                 "how often each case is measured (default: 20)");
     add_integer(sub, "--warmup", o->warmups, "number of warm-ups", 0, 1 << 20,
@@ -331,6 +337,7 @@ void add_bench(CLI::App& command, int& status) {
         "  mpirun -n 8 rubato bench gather --arrivals balanced --arrivals uniform:max=10ms,seed=1 -o gather.jsonl\n"
         "  mpirun -n 8 rubato bench --overlap allreduce/native,rabenseifner --bytes 1MiB --tests 0,16\n"
         "  mpirun -n 8 rubato bench barrier/native,n_way_dissemination:1,n_way_dissemination:3\n"
+        "  mpirun -n 8 rubato bench neighbor_alltoall --graph torus:4x2 --bytes 1KiB,64KiB\n"
         "  mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl\n"
         "  rubato report reduce.jsonl -o reduce.html");
     sub.callback([o, &sub, &status] {

@@ -1,6 +1,7 @@
 // rubato run: one algorithm on real MPI, beside the MPI library's own collective, and checked.
 #include "bench/contestants.hpp"
 #include "bench/experiment.hpp"
+#include "bench/world.hpp"
 #include "cli/command.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
@@ -29,6 +30,7 @@ struct run_options {
     std::string op = "sum";
     std::vector<std::int32_t> radix{};
     std::int32_t root = 0;
+    std::string graph{};
     std::int32_t segments = 0;  // not given
     std::string model_text = "curie";
     std::string round_time{};  // not given
@@ -45,8 +47,8 @@ struct run_times {
 /// arrival time, and calls.
 template <class Before, class F>
 run_times measure(time_ns delay, Before before, F f) {
-    mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
-    mpi::run_native(MPI_COMM_WORLD, mpi::call::barrier());
+    mpi::run_native(world, mpi::call::barrier());
+    mpi::run_native(world, mpi::call::barrier());
     using clock = std::chrono::steady_clock;
     const clock::time_point zero = clock::now();
     before();
@@ -59,8 +61,7 @@ run_times measure(time_ns delay, Before before, F f) {
         std::int64_t last;
         std::int64_t exit;
     } latest{-arrival.count(), arrival.count(), exit.count()};
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &latest, numbers_in(latest), MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD),
-               "MPI_Allreduce");
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &latest, numbers_in(latest), MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
     return {time_ns(latest.exit + latest.before_first), time_ns(latest.exit - latest.last)};
 }
 
@@ -94,8 +95,11 @@ mpi::selection choose(const run_options& o, const algorithm& a, const std::vecto
 }
 
 run_outcome run_all(const run_options& o, const algorithm& a, int me, int ranks) {
-    mpi::communicator world(MPI_COMM_WORLD);
-    experiment e({a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root}, me, ranks);
+    experiment::settings data{a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root};
+    if (!o.graph.empty()) data.neighbours = parse_graph(o.graph, ranks);
+    experiment e(data, me, ranks);
+    const neighbourhood around(o.graph);
+    mpi::communicator ours(world);
     const std::vector<time_ns> arrivals = parse_arrivals(o.arrivals, ranks);
     const mpi::selection how = choose(o, a, arrivals);
     const time_ns delay = arrivals[static_cast<std::size_t>(me)];
@@ -106,53 +110,56 @@ run_outcome run_all(const run_options& o, const algorithm& a, int me, int ranks)
     const auto wrong = [&] {
         result.difference = e.wrong();
         std::int64_t first = result.difference.empty() ? ranks : me;
-        mpi::check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+        mpi::check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT64_T, MPI_MIN, world), "MPI_Allreduce");
         if (first < ranks) result.wrong_rank = first;
         return first < ranks;
     };
     for (std::int32_t i = 0; i < o.repetitions; ++i) {
         const mpi::call c = e.prepare(++number);
-        result.native.push_back(measure(
-            delay, [] {}, [&c] { mpi::run_native(MPI_COMM_WORLD, c); }));
-        if (wrong())
+        if (traits(a.what).in_mpi())
+            result.native.push_back(measure(
+                delay, [] {}, [&c] { mpi::run_native(world, c); }));
+        if (traits(a.what).in_mpi() && wrong())
             throw error("the MPI library's own collective gives a wrong result", "this is an error in it or in rubato",
                         "try another version of the MPI library");
         const mpi::call again = e.prepare(++number);
         const auto name = [&] {
-            if (a.early) world.expect(how, again);
+            if (a.early) ours.expect(how, again);
         };
-        result.ours.push_back(measure(delay, name, [&] { world.run(how, again); }));
+        result.ours.push_back(measure(delay, name, [&] { ours.run(how, again); }));
         if (wrong()) break;
     }
-    result.plans = world.plans();
+    result.plans = ours.plans();
     return result;
 }
 
 void print(const run_options& o, const run_outcome& r, int ranks) {
     const time_ns run = median(r.ours, &run_times::run_time);
     const time_ns tail = median(r.ours, &run_times::tail);
-    const time_ns native_run = median(r.native, &run_times::run_time);
-    const time_ns native_tail = median(r.native, &run_times::tail);
+    const bool has_native = !r.native.empty();
+    const time_ns native_run = has_native ? median(r.native, &run_times::run_time) : time_ns{};
+    const time_ns native_tail = has_native ? median(r.native, &run_times::tail) : time_ns{};
     const bool right = r.wrong_rank < 0;
     if (o.json) {
-        const nlohmann::ordered_json row{{"id", o.id},
-                                         {"ranks", ranks},
-                                         {"bytes", parse_bytes(o.bytes)},
-                                         {"segments", r.segments},
-                                         {"pattern", o.arrivals},
-                                         {"repetitions", r.ours.size()},
-                                         {"plan_hit_rate", r.plans.hit_rate()},
-                                         {"right", right},
-                                         {"run_time_ns", run.count()},
-                                         {"tail_ns", tail.count()},
-                                         {"native_run_time_ns", native_run.count()},
-                                         {"native_tail_ns", native_tail.count()}};
+        nlohmann::ordered_json row{{"id", o.id},
+                                   {"ranks", ranks},
+                                   {"bytes", parse_bytes(o.bytes)},
+                                   {"segments", r.segments},
+                                   {"pattern", o.arrivals},
+                                   {"repetitions", r.ours.size()},
+                                   {"plan_hit_rate", r.plans.hit_rate()},
+                                   {"right", right},
+                                   {"run_time_ns", run.count()},
+                                   {"tail_ns", tail.count()}};
+        if (has_native) {
+            row["native_run_time_ns"] = native_run.count();
+            row["native_tail_ns"] = native_tail.count();
+        }
         write_out(row.dump() + "\n");
         return;
     }
-    const std::vector<std::vector<std::string>> rows{{"", "run time", "tail"},
-                                                     {o.id, format_time(run), format_time(tail)},
-                                                     {"native", format_time(native_run), format_time(native_tail)}};
+    std::vector<std::vector<std::string>> rows{{"", "run time", "tail"}, {o.id, format_time(run), format_time(tail)}};
+    if (has_native) rows.push_back({"native", format_time(native_run), format_time(native_tail)});
     const bool moves = traits(find_algorithm(o.id).what).moves_data();
     const std::string what = moves ? fmt::format("{} of {}, ", format_bytes(parse_bytes(o.bytes)), o.datatype) : "";
     write_out(fmt::format("{} ranks, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks, what,
@@ -199,6 +206,7 @@ void add_run(CLI::App& command, int& status) {
         ->type_name("PATTERN");
     add_data(sub, o->datatype, o->op);
     add_integer(sub, "--root", o->root, "rank", 0, 1 << 30, "the root (default: 0)");
+    add_graph(sub, o->graph);
     add_integer(sub, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into (default: 1; as the model suggests for plans in rounds)");
     sub.add_option_function<std::string>(
@@ -225,6 +233,7 @@ void add_run(CLI::App& command, int& status) {
         "Examples:\n"
         "  mpirun -n 8 rubato run reduce/binomial --bytes 1MiB\n"
         "  mpirun -n 8 rubato run allreduce/ring --bytes 4MiB --datatype float --op max\n"
+        "  mpirun -n 8 rubato run neighbor_alltoall/combining --graph torus:4x2 --bytes 1KiB\n"
         "  mpirun -n 8 rubato run reduce/chain --segments 16 --arrivals single:rank=7,delay=5ms\n"
         "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --arrivals single:rank=7,delay=5ms --round-time "
         "40us");

@@ -124,7 +124,7 @@ bool moves(const algorithm& a) { return !traits(a.what).reduces; }
 bool moves_in_place(const algorithm& a) {
     const bool may = a.what != collective::alltoall && a.what != collective::alltoallv && a.what != collective::barrier;
     // Bruck's algorithm sends its own chunk from the output; begun early, it may copy it back before it is sent.
-    return moves(a) && may && a.id != "allgather/sorted_tree+early";
+    return moves(a) && may && !traits(a.what).on_graph && a.id != "allgather/sorted_tree+early";
 }
 bool moves_uneven_chunks(const algorithm& a) { return moves(a) && traits(a.what).irregular; }
 bool broadcasts_directly(const algorithm& a) { return a.what == collective::bcast && !a.early; }

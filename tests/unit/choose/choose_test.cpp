@@ -3,6 +3,8 @@
 #include "rubato/arrival.hpp"
 #include "rubato/simulate.hpp"
 
+#include "support/problems.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +22,7 @@ problem problem_of(collective what, std::int32_t ranks, std::string_view arrival
     problem p;
     p.what = what;
     p.ranks = ranks;
+    add_neighbours(p);
     p.arrivals = parse_arrivals(arrivals, ranks);
     return p;
 }

@@ -1,6 +1,7 @@
 #include "choose/steps.hpp"
 
 #include "rubato/arrival.hpp"
+#include "support/problems.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,6 +30,7 @@ void expect_near(const algorithm& a, std::int32_t ranks, std::uint32_t segments)
     p.ranks = ranks;
     p.segments = segments;
     p.idempotent = true;
+    add_neighbours(p);
     p.arrivals = parse_arrivals("single:rank=0,delay=1ms", ranks);
     p.round_time = 10us;
     if (unmet_need(a, p)) return;

@@ -25,7 +25,7 @@ TEST(collectives, have_buffers) {
     EXPECT_EQ(those_that([](const auto& t) { return !t.moves_data(); }), "barrier");
     EXPECT_EQ(those_that([](const auto& t) { return t.one_buffer(); }), "bcast");
     EXPECT_EQ(those_that([](const auto& t) { return t.one_count(); }),
-              "bcast reduce allreduce reduce_scatter_block scan exscan reduce_scatter");
+              "bcast reduce allreduce reduce_scatter_block scan exscan reduce_scatter neighbor_reduce");
     // Of ranks 0 to 2 with root 1, who has which.
     const auto input = [](std::int32_t r) { return [r](const auto& t) { return !t.has_input(r, 1); }; };
     const auto output = [](std::int32_t r) { return [r](const auto& t) { return !t.has_output(r, 1); }; };
@@ -38,11 +38,14 @@ TEST(collectives, have_buffers) {
 }
 
 TEST(collectives, tell_their_sizes) {
-    EXPECT_EQ(those_that([](const auto& t) { return !t.sizes_known_to_all(); }), "scatterv gatherv alltoallv");
+    EXPECT_EQ(those_that([](const auto& t) { return !t.sizes_known_to_all(); }),
+              "scatterv gatherv alltoallv neighbor_allgatherv neighbor_alltoallv");
     EXPECT_EQ(those_that([](const auto& t) { return t.measured_by_input(); }), "reduce_scatter");
     EXPECT_EQ(those_that([](const auto& t) { return t.chunked(); }),
               "scatter gather allgather alltoall reduce_scatter_block scatterv gatherv allgatherv alltoallv "
-              "reduce_scatter");
+              "reduce_scatter neighbor_allgather neighbor_alltoall neighbor_allgatherv neighbor_alltoallv");
+    EXPECT_EQ(those_that([](const auto& t) { return t.chunked() && t.sized_chunks(5) == 1; }),
+              "neighbor_allgather neighbor_alltoall neighbor_allgatherv neighbor_alltoallv");
 }
 
 TEST(collectives, are_known_at_compile_time) {

@@ -51,7 +51,7 @@ void expect_right(const algorithm& a, const problem& p) {
 }
 
 TEST(two_level, is_right_in_every_order_of_a_few_ranks) {
-    EXPECT_EQ(host_aware().size(), 8);
+    EXPECT_EQ(host_aware().size(), 10);
     host_drawer draw(1);
     for (const algorithm* a : host_aware()) {
         for (std::int32_t ranks = 1; ranks <= 6; ++ranks) {
@@ -114,6 +114,32 @@ bool is_first_of_host(const problem& p, std::int32_t me) {
     return true;
 }
 
+/// Edges from one host to another, and how many different ends they have.
+struct crossing_edges {
+    std::int64_t edges = 0;
+    std::int64_t ranks_to_hosts = 0;
+    std::int64_t pairs_of_hosts = 0;
+};
+crossing_edges edges_between_hosts(const problem& p) {
+    crossing_edges all;
+    std::set<std::pair<std::int32_t, std::int32_t>> ranks_to_hosts;
+    std::set<std::pair<std::int32_t, std::int32_t>> pairs_of_hosts;
+    for (std::int32_t r = 0; r < p.ranks; ++r) {
+        for (const neighbour& n : p.neighbours->destinations(rank(r))) {
+            if (!n.exists()) continue;
+            const std::int32_t here = p.hosts[static_cast<std::size_t>(r)];
+            const std::int32_t there = p.hosts[static_cast<std::size_t>(n.rank)];
+            if (here == there) continue;
+            ++all.edges;
+            ranks_to_hosts.emplace(r, there);
+            pairs_of_hosts.emplace(here, there);
+        }
+    }
+    all.ranks_to_hosts = std::ssize(ranks_to_hosts);
+    all.pairs_of_hosts = std::ssize(pairs_of_hosts);
+    return all;
+}
+
 /// Hosts of 3, 1, 4 and 2 ranks, dealt or one after the other; rank 5 is the root.
 problem uneven(const algorithm& a, const std::vector<std::int32_t>& hosts, host_drawer& draw) {
     problem p = problem_for(a, 10, traits(a.what).rooted ? 5 : 0);
@@ -144,6 +170,14 @@ TEST(two_level, has_one_rank_of_a_host_speak_to_others_and_sends_no_more_than_it
                 case collective::scatter:
                 case collective::gather: EXPECT_EQ(c.bytes, (10 - with_root) * chunk) << a->id; break;
                 case collective::allgather: EXPECT_EQ(c.bytes, 3 * 10 * chunk) << a->id; break;
+                case collective::neighbor_alltoall:
+                case collective::neighbor_allgather: {
+                    const crossing_edges all = edges_between_hosts(p);
+                    EXPECT_EQ(c.messages, all.pairs_of_hosts) << a->id;
+                    const bool alltoall = a->what == collective::neighbor_alltoall;
+                    EXPECT_EQ(c.bytes, (alltoall ? all.edges : all.ranks_to_hosts) * chunk) << a->id;
+                    break;
+                }
                 default: FAIL() << a->id << " is new here: say what it sends";
             }
         }

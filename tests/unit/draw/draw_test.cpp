@@ -2,6 +2,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/builder.hpp"
+#include "support/problems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@ problem make_problem(collective what, std::int32_t ranks) {
     problem p;
     p.what = what;
     p.ranks = ranks;
+    add_neighbours(p);
     return p;
 }
 

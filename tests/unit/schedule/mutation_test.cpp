@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <tuple>
 
 namespace rubato {
@@ -33,8 +34,8 @@ public:
                 for (std::int32_t c = 0; c < p.ranks; ++c) counts.push_back(units + c);
                 l = layout::reduce_scatter(std::move(counts), r);
             } else if (t.irregular) {
-                std::vector<std::int64_t> in(t.wide_input ? static_cast<std::size_t>(p.ranks) : 1);
-                std::vector<std::int64_t> out(t.wide_output ? static_cast<std::size_t>(p.ranks) : 1);
+                std::vector<std::int64_t> in(static_cast<std::size_t>(p.input_chunks(rank(r))));
+                std::vector<std::int64_t> out(static_cast<std::size_t>(p.output_chunks(rank(r))));
                 for (std::int32_t c = 0; c < std::ssize(in); ++c)
                     in[static_cast<std::size_t>(c)] = chunk(units, r, c, true);
                 for (std::int32_t c = 0; c < std::ssize(out); ++c)
@@ -80,14 +81,21 @@ private:
         switch (p_.what) {
             case collective::scatterv: return units + (input ? c : r);
             case collective::alltoallv: return units + (input ? r * p_.ranks + c : c * p_.ranks + r);
+            case collective::neighbor_alltoallv:
+            case collective::neighbor_allgatherv: {
+                const bool wide = traits(p_.what).wide_input;
+                const neighbour n =
+                    input ? neighbour{r, c} : p_.neighbours->sources(rank(r))[static_cast<std::size_t>(c)];
+                return n.exists() ? units + n.rank * 100 + (wide ? n.chunk : 0) : units;
+            }
             default: return units + (input ? r : c);
         }
     }
 
     std::int64_t blocks(std::size_t r, buffer b) const {
         if (b == buffer::scratch) return std::ssize(all_[r].scratch);
-        const collective_traits& t = traits(p_.what);
-        return ((b == buffer::input ? t.wide_input : t.wide_output) ? p_.ranks : 1) * std::int64_t{all_[r].parts};
+        const rank who(static_cast<std::int32_t>(r));
+        return (b == buffer::input ? p_.input_chunks(who) : p_.output_chunks(who)) * std::int64_t{all_[r].parts};
     }
 
     static void insist(bool good, const char* why) {
@@ -270,6 +278,23 @@ private:
             case collective::alltoallv: return over(c, c, r);
             case collective::reduce_scatter_block:
             case collective::reduce_scatter: return over(0, last, r);
+            case collective::neighbor_allgather:
+            case collective::neighbor_allgatherv:
+            case collective::neighbor_alltoall:
+            case collective::neighbor_alltoallv: {
+                const neighbour& from = p_.neighbours->sources(rank(r))[static_cast<std::size_t>(c)];
+                if (!from.exists()) return std::nullopt;
+                return over(from.rank, from.rank, traits(p_.what).wide_input ? from.chunk : 0);
+            }
+            case collective::neighbor_reduce: {
+                std::set<std::int32_t> sources;
+                for (const neighbour& n : p_.neighbours->sources(rank(r)))
+                    if (n.exists()) sources.insert(n.rank);
+                if (sources.empty()) return std::nullopt;
+                std::vector<std::int32_t> all;
+                for (const std::int32_t s : sources) all.push_back(input_of(s, 0, i));
+                return all;
+            }
             case collective::scan: return over(0, r, 0);
             case collective::exscan:
                 if (r == 0) return std::nullopt;
@@ -279,8 +304,8 @@ private:
     }
 
     std::optional<std::string> compare() {
-        const std::int32_t chunks = traits(p_.what).wide_output ? p_.ranks : 1;
         for (std::int32_t r = 0; r < p_.ranks; ++r) {
+            const std::int32_t chunks = p_.output_chunks(rank(r));
             const auto& out = memory_[static_cast<std::size_t>(r)][1];
             const chunk_table& table = layouts_[static_cast<std::size_t>(r)].output;
             for (std::int32_t c = 0; c < chunks; ++c) {
@@ -452,6 +477,7 @@ std::vector<problem> problems(const algorithm& a) {
                 p.round_time = time_ns(5000);
             }
             if (a.host_aware) p.hosts = parse_hosts("2", ranks);
+            if (traits(a.what).on_graph) p.neighbours = parse_graph(plain ? "ring" : "random:3", ranks);
             if (!unmet_need(a, p)) all.push_back(p);
         }
     }

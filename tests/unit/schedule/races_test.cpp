@@ -1,5 +1,6 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/builder.hpp"
+#include "support/problems.hpp"
 #include "support/timings.hpp"
 
 #include <gtest/gtest.h>
@@ -143,6 +144,7 @@ TEST(races, built_schedules_have_none) {
         problem p;
         p.what = a.what;
         p.ranks = 8;
+        add_neighbours(p);
         for (const testing::timing& when : testing::timings(a, p.ranks, 0)) {
             p.arrivals = when.arrivals;
             p.round_time = when.round_time;

@@ -1,6 +1,7 @@
 #include "rubato/schedule.hpp"
 
 #include "rubato/algorithm.hpp"
+#include "support/problems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@ std::vector<schedule> samples() {
             p.what = a.what;
             p.ranks = ranks;
             p.segments = 3;
+            add_neighbours(p);
             p.root = rank(traits(a.what).rooted ? ranks - 1 : 0);
             if (unmet_need(a, p)) continue;
             for (schedule& s : build_all(a, p)) all.push_back(std::move(s));

@@ -2,6 +2,7 @@
 #include "rubato/algorithm.hpp"
 
 #include "rubato/builder.hpp"
+#include "support/problems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,6 +22,7 @@ TEST(verify, proves_every_registered_schedule) {
                     p.ranks = ranks;
                     p.root = rank(root);
                     p.commutative = commutative;
+                    add_neighbours(p);
                     if (unmet_need(a, p)) continue;
                     const auto findings = verify(p, build_all(a, p));
                     ASSERT_TRUE(findings.empty())

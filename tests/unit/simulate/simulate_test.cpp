@@ -4,6 +4,7 @@
 #include "rubato/arrival.hpp"
 #include "support/error_text.hpp"
 #include "support/hand_made.hpp"
+#include "support/problems.hpp"
 
 #include <gtest/gtest.h>
 
@@ -378,6 +379,7 @@ TEST(simulate, every_registered_algorithm_under_every_model) {
             p.what = a.what;
             p.ranks = ranks;
             p.segments = 3;
+            add_neighbours(p);
             if (unmet_need(a, p)) continue;
             const auto all = build_all(a, p);
             const times arrivals = parse_arrivals("uniform:max=50us,seed=1", ranks);

@@ -1,0 +1,251 @@
+#include "rubato/graph.hpp"
+
+#include "core/splitmix.hpp"
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+namespace rubato {
+namespace {
+
+using lists = std::vector<std::vector<std::int32_t>>;
+
+std::vector<std::int32_t> parse_sizes(std::string_view text, std::int32_t ranks) {
+    std::vector<std::int32_t> sizes;
+    std::int64_t product = 1;
+    for (std::string_view rest = text;;) {
+        const std::string_view item = rest.substr(0, rest.find('x'));
+        sizes.push_back(static_cast<std::int32_t>(parse_integer(item, "size of a dimension", 1, ranks)));
+        product = std::min<std::int64_t>(product * sizes.back(), std::int64_t{ranks} + 1);
+        if (item.size() == rest.size()) break;
+        rest.remove_prefix(item.size() + 1);
+    }
+    if (product != ranks)
+        throw error(fmt::format("a grid of {}", text), fmt::format("there are {} ranks", ranks),
+                    "give sizes whose product is the number of ranks");
+    return sizes;
+}
+
+/// Every rank's place in a grid, the last dimension running first.
+std::vector<std::int32_t> coordinates(std::int32_t r, const std::vector<std::int32_t>& sizes) {
+    std::vector<std::int32_t> at(sizes.size());
+    for (std::size_t d = sizes.size(); d-- > 0; r /= sizes[d]) at[d] = r % sizes[d];
+    return at;
+}
+
+/// All ranks that differ by at most one in every dimension, around a torus; a rank may be met several times.
+lists moore(const std::vector<std::int32_t>& sizes, std::int32_t ranks, std::int32_t sign) {
+    std::int32_t places = 1;
+    for (std::size_t d = 0; d < sizes.size(); ++d) places *= 3;
+    lists all(static_cast<std::size_t>(ranks));
+    for (std::int32_t r = 0; r < ranks; ++r) {
+        const std::vector<std::int32_t> at = coordinates(r, sizes);
+        for (std::int32_t place = 0; place < places; ++place) {
+            std::int32_t other = 0;
+            bool is_here = true;
+            for (std::size_t d = 0, rest = static_cast<std::size_t>(place); d < sizes.size(); ++d, rest /= 3) {
+                const std::int32_t by = sign * (static_cast<std::int32_t>(rest % 3) - 1);
+                is_here &= by == 0;
+                other = other * sizes[d] + (at[d] + by + sizes[d]) % sizes[d];
+            }
+            if (!is_here) all[static_cast<std::size_t>(r)].push_back(other);
+        }
+    }
+    return all;
+}
+
+/// Sources in the order of ranks.
+lists sources_for(const lists& destinations) {
+    lists sources(destinations.size());
+    for (std::size_t r = 0; r < destinations.size(); ++r)
+        for (const std::int32_t d : destinations[r])
+            sources[static_cast<std::size_t>(d)].push_back(static_cast<std::int32_t>(r));
+    return sources;
+}
+
+lists parse_edges(std::string_view text, std::int32_t ranks) {
+    lists destinations(static_cast<std::size_t>(ranks));
+    for (const std::string_view edge : split_fields(text)) {
+        const std::size_t arrow = edge.find('>');
+        if (arrow == std::string_view::npos)
+            throw error(fmt::format("edge '{}'", edge), "it does not say from whom to whom", "write it as 0>1");
+        const auto rank_in = [&](std::string_view number) { return parse_integer(number, "rank", 0, ranks - 1); };
+        const std::int64_t from = rank_in(edge.substr(0, arrow));
+        destinations[static_cast<std::size_t>(from)].push_back(
+            static_cast<std::int32_t>(rank_in(edge.substr(arrow + 1))));
+    }
+    return destinations;
+}
+
+lists random_edges(std::int64_t degree, std::uint64_t seed, std::int32_t ranks) {
+    lists destinations(static_cast<std::size_t>(ranks));
+    splitmix random(seed);
+    for (auto& mine : destinations)
+        for (std::int64_t i = 0; i < degree; ++i)
+            mine.push_back(static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(ranks))));
+    return destinations;
+}
+
+}  // namespace
+
+graph::graph(const lists& sources, const lists& destinations) {
+    if (sources.size() != destinations.size())
+        throw error(fmt::format("sources of {} ranks and destinations of {}", sources.size(), destinations.size()),
+                    "each rank has both", "give as many lists of either kind");
+    // Of each pair, the places of its edges in the list of the first, in their order.
+    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> sent;
+    const auto ranks = static_cast<std::int32_t>(sources.size());
+    const auto check_rank = [&](std::int32_t r, std::int32_t other) {
+        if (other < -1 || other >= ranks)
+            throw error(fmt::format("rank {} has the neighbour {}", r, other),
+                        fmt::format("ranks are numbered 0 to {}", ranks - 1), "give one of them, or -1 for none");
+    };
+    for (std::int32_t r = 0; r < ranks; ++r) {
+        const auto& mine = destinations[static_cast<std::size_t>(r)];
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            check_rank(r, mine[i]);
+            if (mine[i] >= 0) sent[{r, mine[i]}].push_back(static_cast<std::int32_t>(i));
+            destinations_.push_back({mine[i], 0});
+        }
+        first_destination_.push_back(destinations_.size());
+    }
+    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> met;
+    std::size_t paired = 0;
+    for (std::int32_t r = 0; r < ranks; ++r) {
+        const auto& mine = sources[static_cast<std::size_t>(r)];
+        for (std::size_t j = 0; j < mine.size(); ++j) {
+            check_rank(r, mine[j]);
+            neighbour from{mine[j], 0};
+            if (from.exists()) {
+                const auto& places = sent[{from.rank, r}];
+                const std::size_t nth = met[{from.rank, r}]++;
+                if (nth >= places.size())
+                    throw error(fmt::format("rank {} receives from rank {}", r, from.rank),
+                                fmt::format("rank {} does not send to it so often", from.rank),
+                                "give every edge to both of its ranks");
+                from.chunk = places[nth];
+                const std::size_t first = first_destination_[static_cast<std::size_t>(from.rank)];
+                destinations_[first + static_cast<std::size_t>(from.chunk)].chunk = static_cast<std::int32_t>(j);
+                ++paired;
+            }
+            sources_.push_back(from);
+        }
+        first_source_.push_back(sources_.size());
+    }
+    const auto edges = std::ranges::count_if(destinations_, &neighbour::exists);
+    if (std::cmp_not_equal(paired, edges))
+        throw error("an edge that only its sender knows", fmt::format("{} edges begin, and {} end", edges, paired),
+                    "give every edge to both of its ranks");
+}
+
+graph::graph(const std::vector<std::vector<neighbour>>& sources,
+             const std::vector<std::vector<neighbour>>& destinations) {
+    for (const auto& mine : sources) {
+        sources_.insert(sources_.end(), mine.begin(), mine.end());
+        first_source_.push_back(sources_.size());
+    }
+    for (const auto& mine : destinations) {
+        destinations_.insert(destinations_.end(), mine.begin(), mine.end());
+        first_destination_.push_back(destinations_.size());
+    }
+    /// Whether every edge of these lists is in the others, too.
+    const auto fit = [](const auto& these, const auto& those) {
+        for (std::size_t r = 0; r < these.size(); ++r)
+            for (std::size_t i = 0; i < these[r].size(); ++i) {
+                const neighbour& n = these[r][i];
+                const neighbour back{static_cast<std::int32_t>(r), static_cast<std::int32_t>(i)};
+                if (!n.exists()) continue;
+                if (std::cmp_greater_equal(n.rank, those.size()) || n.chunk < 0) return false;
+                const auto& other = those[static_cast<std::size_t>(n.rank)];
+                if (std::cmp_greater_equal(n.chunk, other.size()) || other[static_cast<std::size_t>(n.chunk)] != back)
+                    return false;
+            }
+        return true;
+    };
+    if (sources.size() != destinations.size() || !fit(sources, destinations) || !fit(destinations, sources))
+        throw error("neighbours that do not fit", "an edge has two ends, and each names the other",
+                    "give every edge to both of its ranks");
+}
+
+graph graph::grid(const std::vector<std::int32_t>& sizes, const std::vector<bool>& periodic) {
+    graph g;
+    g.sizes_ = sizes;
+    g.periodic_ = periodic;
+    const std::int32_t ranks = std::accumulate(sizes.begin(), sizes.end(), 1, std::multiplies<>());
+    for (std::int32_t r = 0; r < ranks; ++r) {
+        const std::vector<std::int32_t> at = coordinates(r, sizes);
+        std::int32_t stride = ranks;
+        for (std::size_t d = 0; d < sizes.size(); ++d) {
+            stride /= sizes[d];
+            for (const std::int32_t by : {-1, 1}) {
+                const std::int32_t to = (at[d] + by + sizes[d]) % sizes[d];
+                const bool exists = periodic[d] || (at[d] + by >= 0 && at[d] + by < sizes[d]);
+                // What goes to the rank behind is for its place of the rank before, and the reverse.
+                const std::int32_t there = 2 * static_cast<std::int32_t>(d) + (by < 0 ? 1 : 0);
+                const neighbour other = exists ? neighbour{r + (to - at[d]) * stride, there} : neighbour{};
+                g.sources_.push_back(other);
+                g.destinations_.push_back(other);
+            }
+        }
+        g.first_source_.push_back(g.sources_.size());
+        g.first_destination_.push_back(g.destinations_.size());
+    }
+    return g;
+}
+
+std::shared_ptr<const graph> parse_graph(std::string_view text, std::int32_t ranks) {
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    const std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+    const auto of = [](const lists& destinations) {
+        return std::make_shared<const graph>(sources_for(destinations), destinations);
+    };
+    if (kind == "grid" || kind == "torus") {
+        const std::vector<std::int32_t> sizes = parse_sizes(rest, ranks);
+        return std::make_shared<const graph>(graph::grid(sizes, std::vector<bool>(sizes.size(), kind == "torus")));
+    }
+    if (kind == "moore") {
+        const std::vector<std::int32_t> sizes = parse_sizes(rest, ranks);
+        return std::make_shared<const graph>(moore(sizes, ranks, -1), moore(sizes, ranks, 1));
+    }
+    if (kind == "ring" && rest.empty()) return std::make_shared<const graph>(graph::grid({ranks}, {true}));
+    if (kind == "none" && rest.empty()) return of(lists(static_cast<std::size_t>(ranks)));
+    if (kind == "edges") return of(parse_edges(rest, ranks));
+    if (kind == "random") {
+        const std::size_t comma = rest.find(',');
+        const std::int64_t degree = parse_integer(rest.substr(0, comma), "number of destinations", 0, 1 << 20);
+        constexpr std::array<std::string_view, 1> known{"seed"};
+        const parameters more(text, comma == std::string_view::npos ? "" : rest.substr(comma + 1), known);
+        const auto seed = more.find("seed");
+        return of(random_edges(
+            degree, seed ? static_cast<std::uint64_t>(parse_integer(*seed, "seed", 0, INT64_MAX)) : 1, ranks));
+    }
+    throw error(fmt::format("unknown graph '{}'", text),
+                "rubato knows grid, torus, moore, ring, edges, random and none", "use one of them, such as torus:4x4");
+}
+
+std::vector<std::string> graphs_to_try(std::int32_t ranks) {
+    std::vector<std::string> all{"none", "ring", "random:0", "random:1", "random:3", "random:5,seed=7"};
+    const auto add_grids = [&](const std::string& sizes) {
+        for (const char* kind : {"grid", "torus", "moore"}) all.push_back(fmt::format("{}:{}", kind, sizes));
+    };
+    add_grids(fmt::format("{}", ranks));
+    add_grids(fmt::format("{}x1", ranks));
+    for (std::int32_t a = 2; a * a <= ranks; ++a) {
+        if (ranks % a != 0) continue;
+        add_grids(fmt::format("{}x{}", a, ranks / a));
+        for (std::int32_t b = 2; b <= ranks / a; ++b)
+            if (ranks / a % b == 0) add_grids(fmt::format("{}x{}x{}", a, b, ranks / a / b));
+    }
+    all.push_back("edges:0>0");
+    if (ranks > 1) all.insert(all.end(), {"edges:0>1", "edges:0>1,0>1,1>0", "edges:1>0,0>0,1>0,1>1"});
+    if (ranks > 2) all.push_back("edges:0>2,2>0,0>2,0>0,1>1");
+    return all;
+}
+
+}  // namespace rubato

@@ -1,0 +1,208 @@
+#include "mpi/sparse.hpp"
+
+#include "engine/sparse_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+namespace rubato::mpi {
+namespace {
+
+void check_sends(std::span<const sparse_send> sends, int ranks) {
+    for (const sparse_send& s : sends) {
+        if (s.to < 0 || s.to >= ranks)
+            throw error(fmt::format("data for rank {}", s.to), fmt::format("there are ranks 0 to {}", ranks - 1),
+                        "give one of them");
+        if (s.data.size() > INT_MAX)
+            throw error(fmt::format("{} for one rank", format_bytes(static_cast<std::int64_t>(s.data.size()))),
+                        "a message has at most 2 GiB", "send it in several");
+    }
+}
+
+std::int64_t partners(std::span<const sparse_send> sends) {
+    std::vector<int> all;
+    for (const sparse_send& s : sends) all.push_back(s.to);
+    std::ranges::sort(all);
+    return std::unique(all.begin(), all.end()) - all.begin();
+}
+
+/// Ends when all ranks have begun it, as a barrier does, and tells something.
+request start_maximum(communicator& on, std::int64_t& mine) {
+    return on.start("allreduce/recursive_doubling", call::allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX));
+}
+
+/// A message that has come, of whatever length; false if there is none.
+bool receive_one(MPI_Comm comm, int tag, bool wait, sparse_receipt& into) {
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status{};
+    int found = 1;
+    if (wait)
+        check(MPI_Mprobe(MPI_ANY_SOURCE, tag, comm, &message, &status), "MPI_Mprobe");
+    else
+        check(MPI_Improbe(MPI_ANY_SOURCE, tag, comm, &found, &message, &status), "MPI_Improbe");
+    if (found == 0) return false;
+    int bytes = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    into.from = status.MPI_SOURCE;
+    into.data.resize(static_cast<std::size_t>(bytes));
+    check(MPI_Mrecv(into.data.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
+    return true;
+}
+
+}  // namespace
+
+class sparse_exchanges::mpi_post final : public sparse_exchange::post {
+public:
+    mpi_post(MPI_Comm comm, int tag, communicator& on, std::int64_t& most_partners)
+        : comm_(comm), tag_(tag), on_(on), most_partners_(most_partners) {}
+
+    void send(const outgoing& o) override {
+        check(MPI_Issend(o.data.data(), static_cast<int>(o.data.size()), MPI_BYTE, o.to.value, tag_, comm_,
+                         &sent_.emplace_back()),
+              "MPI_Issend");
+    }
+    bool all_received() override {
+        int all = 0;
+        check(MPI_Testall(static_cast<int>(sent_.size()), sent_.data(), &all, MPI_STATUSES_IGNORE), "MPI_Testall");
+        return all != 0;
+    }
+    bool receive(incoming& i) override {
+        sparse_receipt one;
+        if (!receive_one(comm_, tag_, false, one)) return false;
+        i = {rank(one.from), std::move(one.data)};
+        return true;
+    }
+    void enter_barrier() override { barrier_ = start_maximum(on_, most_partners_); }
+    bool barrier_has_ended() override { return barrier_.test(); }
+
+private:
+    MPI_Comm comm_;
+    int tag_;
+    communicator& on_;
+    std::int64_t& most_partners_;
+    std::vector<MPI_Request> sent_{};
+    request barrier_{};
+};
+
+std::vector<sparse_receipt> sparse_exchanges::run(communicator& on, std::span<const sparse_send> sends,
+                                                  sparse_way how) {
+    try {
+        check_sends(sends, on.size());
+    } catch (const error&) {
+        (void)make(on, {}, how);  // the others do not know that this rank has nothing for them
+        throw;
+    }
+    return make(on, sends, how);
+}
+
+std::vector<sparse_receipt> sparse_exchanges::make(communicator& on, std::span<const sparse_send> sends,
+                                                   sparse_way how) {
+    // Where ranks have many partners, an alltoallv needs neither receipts nor a barrier.
+    const bool dense = 2 * most_partners_ > on.size() - 1;
+    if (how == sparse_way::chosen) how = dense ? sparse_way::alltoall : sparse_way::consensus;
+    ++number_;
+    switch (how) {
+        case sparse_way::counts: return by_counts(on, sends);
+        case sparse_way::alltoall: {
+            std::int64_t most = partners(sends);
+            request told = start_maximum(on, most);
+            std::vector<sparse_receipt> all = by_alltoall(on, sends);
+            told.wait();
+            most_partners_ = most;
+            return all;
+        }
+        default: return by_consensus(on, sends);
+    }
+}
+
+std::vector<sparse_receipt> sparse_exchanges::by_consensus(communicator& on, std::span<const sparse_send> sends) {
+    std::vector<outgoing> all;
+    for (const sparse_send& s : sends) all.push_back({rank(s.to), s.data});
+    std::int64_t most = partners(sends);
+    mpi_post post(comm_, tag(), on, most);
+    sparse_exchange exchange(all, post);
+    while (!exchange.progress()) {
+        on.progress();              // another rank may wait for what was started before,
+        std::this_thread::yield();  // and one that this rank waits for may need this core
+    }
+    most_partners_ = most;
+    std::vector<sparse_receipt> received;
+    for (incoming& i : exchange.take()) received.push_back({i.from.value, std::move(i.data)});
+    return received;
+}
+
+std::vector<sparse_receipt> sparse_exchanges::by_counts(communicator& on, std::span<const sparse_send> sends) {
+    std::vector<std::int32_t> messages(static_cast<std::size_t>(on.size()));
+    std::vector<MPI_Request> sent;
+    for (const sparse_send& s : sends) {
+        ++messages[static_cast<std::size_t>(s.to)];
+        check(MPI_Isend(s.data.data(), static_cast<int>(s.data.size()), MPI_BYTE, s.to, tag(), comm_,
+                        &sent.emplace_back()),
+              "MPI_Isend");
+    }
+    std::int32_t expected = 0;
+    on.reduce_scatter_block("reduce_scatter_block/halving", messages.data(), &expected, 1, MPI_INT32_T, MPI_SUM);
+    std::vector<sparse_receipt> received(static_cast<std::size_t>(expected));
+    for (sparse_receipt& r : received) (void)receive_one(comm_, tag(), true, r);
+    check(MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+    std::ranges::stable_sort(received, {}, &sparse_receipt::from);
+    return received;
+}
+
+std::vector<sparse_receipt> sparse_exchanges::by_alltoall(communicator& on, std::span<const sparse_send> sends) {
+    // What is for one rank goes in one chunk: the number of messages, their sizes, and their data.
+    const auto ranks = static_cast<std::size_t>(on.size());
+    std::vector<std::vector<std::byte>> chunks(ranks);
+    std::vector<std::vector<std::int64_t>> sizes(ranks);
+    for (const sparse_send& s : sends) sizes[static_cast<std::size_t>(s.to)].push_back(std::ssize(s.data));
+    for (std::size_t r = 0; r < ranks; ++r) {
+        if (sizes[r].empty()) continue;
+        sizes[r].insert(sizes[r].begin(), std::ssize(sizes[r]));
+        const auto head = std::as_bytes(std::span(sizes[r]));
+        chunks[r].assign(head.begin(), head.end());
+    }
+    for (const sparse_send& s : sends) {
+        auto& chunk = chunks[static_cast<std::size_t>(s.to)];
+        chunk.insert(chunk.end(), s.data.begin(), s.data.end());
+    }
+    std::vector<std::int64_t> sent(ranks);
+    std::vector<std::int64_t> received(ranks);
+    for (std::size_t r = 0; r < ranks; ++r) sent[r] = std::ssize(chunks[r]);
+    on.alltoall({}, sent.data(), 1, MPI_INT64_T, received.data(), 1, MPI_INT64_T);
+    const auto places_of = [ranks](const std::vector<std::int64_t>& counts) {
+        std::vector<std::int64_t> places(ranks);
+        std::exclusive_scan(counts.begin(), counts.end(), places.begin(), std::int64_t{0});
+        return places;
+    };
+    const std::vector<std::int64_t> from = places_of(sent);
+    const std::vector<std::int64_t> to = places_of(received);
+    std::vector<std::byte> out;
+    for (const auto& chunk : chunks) out.insert(out.end(), chunk.begin(), chunk.end());
+    std::vector<std::byte> in(static_cast<std::size_t>(to.back() + received.back()));
+    on.alltoallv({}, out.data(), {sent, from}, MPI_BYTE, in.data(), {received, to}, MPI_BYTE);
+    std::vector<sparse_receipt> all;
+    for (std::size_t r = 0; r < ranks; ++r) {
+        if (received[r] == 0) continue;
+        const std::byte* at = in.data() + to[r];
+        const auto number = [&at] {
+            std::int64_t n = 0;
+            std::memcpy(&n, at, sizeof n);
+            at += sizeof n;
+            return n;
+        };
+        std::vector<std::int64_t> lengths(static_cast<std::size_t>(number()));
+        for (std::int64_t& n : lengths) n = number();
+        for (const std::int64_t n : lengths) {
+            all.push_back({static_cast<int>(r), {at, at + n}});
+            at += n;
+        }
+    }
+    return all;
+}
+
+}  // namespace rubato::mpi

@@ -1,0 +1,34 @@
+// Sparse exchanges on a communicator.
+#pragma once
+
+#include "mpi/mpi_transport.hpp"
+#include "rubato/mpi.hpp"
+
+namespace rubato::mpi {
+
+/// What the exchanges of a communicator have in common. One at a time.
+class sparse_exchanges {
+public:
+    /// Messages go over `comm`, a communicator of ours, by tags of no operation.
+    sparse_exchanges(MPI_Comm comm, tag_layout tags) : comm_(comm), tags_(tags) {}
+
+    /// `on` makes the collectives that are needed.
+    std::vector<sparse_receipt> run(communicator& on, std::span<const sparse_send> sends, sparse_way how);
+
+private:
+    class mpi_post;
+
+    std::vector<sparse_receipt> make(communicator& on, std::span<const sparse_send> sends, sparse_way how);
+    std::vector<sparse_receipt> by_consensus(communicator& on, std::span<const sparse_send> sends);
+    std::vector<sparse_receipt> by_counts(communicator& on, std::span<const sparse_send> sends);
+    static std::vector<sparse_receipt> by_alltoall(communicator& on, std::span<const sparse_send> sends);
+    /// Of this exchange: two in a row have different ones.
+    int tag() const { return tags_.beside(4 + static_cast<int>(number_ % 2)); }
+
+    MPI_Comm comm_;
+    tag_layout tags_;
+    std::uint64_t number_ = 0;
+    std::int64_t most_partners_ = 0;  // of a rank, as far as is known; equal on all ranks
+};
+
+}  // namespace rubato::mpi

@@ -1,0 +1,187 @@
+// LibNBC's calls among neighbours, on communicators with a topology.
+#include "mpi/topology.hpp"
+#include "nbc/collective_call.hpp"
+#include "nbc/start.hpp"
+#include "rubato/nbc_schedule.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace rubato::nbc {
+namespace {
+
+using mpi::call;
+using mpi::check;
+using mpi::misuse;
+
+[[noreturn]] void refuse_topology() {
+    throw misuse(MPI_ERR_TOPOLOGY, "a communicator without neighbours",
+                 "MPI gives it no topology, or an edge of its graph goes one way only",
+                 "make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent");
+}
+
+int exchange(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send = {},
+             narrow_chunks recv = {}) {
+    return start(name, comm, handle, [&](known& k) {
+        if (!k.ours->neighbours()) {
+            mpi::looked_at_calls(*k.ours).pass();
+            refuse_topology();
+        }
+        mpi::selection how;
+        how.segments = 0;
+        return start_collective(*k.ours, how, c, send, recv);
+    });
+}
+
+/// The schedule of one rank that sends to one and receives from one; either may be none, or both this rank.
+NBC_Schedule shift(const void* send, int send_count, MPI_Datatype send_type, int to, void* recv, int recv_count,
+                   MPI_Datatype recv_type, int from, int me) {
+    NBC_Schedule made = nullptr;
+    const auto done = [](int code) {
+        if (code != NBC_OK) throw misuse(MPI_ERR_ARG, "no shift", "an argument is wrong", "see what was said before");
+    };
+    done(NBC_Sched_create(&made));
+    try {
+        void* const data = const_cast<void*>(send);
+        if (to == me && from == me) {
+            done(NBC_Sched_copy(data, send_count, send_type, recv, recv_count, recv_type, &made));
+        } else {
+            if (to != MPI_PROC_NULL) done(NBC_Sched_send(data, send_count, send_type, to, &made));
+            if (from != MPI_PROC_NULL) done(NBC_Sched_recv(recv, recv_count, recv_type, from, &made));
+        }
+        done(NBC_Sched_commit(&made));
+    } catch (...) {
+        NBC_Sched_free(&made);
+        throw;
+    }
+    return made;
+}
+
+}  // namespace
+}  // namespace rubato::nbc
+
+using namespace rubato;
+using namespace rubato::nbc;
+
+int PNBC_Ineighbor_allgather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                             MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return exchange("NBC_Ineighbor_allgather", comm, handle,
+                    call::neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+int PNBC_Ineighbor_allgatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
+                              int* displs, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return exchange("NBC_Ineighbor_allgatherv", comm, handle,
+                    call::neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype), {},
+                    {recvcounts, displs});
+}
+
+int PNBC_Ineighbor_alltoall(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                            MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return exchange("NBC_Ineighbor_alltoall", comm, handle,
+                    call::neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+int PNBC_Ineighbor_alltoallv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                             int* recvcounts, int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return exchange("NBC_Ineighbor_alltoallv", comm, handle,
+                    call::neighbor_alltoallv(sendbuf, {}, sendtype, recvbuf, {}, recvtype), {sendcounts, sdispls},
+                    {recvcounts, rdispls});
+}
+
+int PNBC_Ineighbor_alltoallw(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
+                             int* recvcounts, MPI_Aint* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm,
+                             NBC_Handle* handle) {
+    return exchange("NBC_Ineighbor_alltoallw", comm, handle,
+                    call::neighbor_alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
+                    typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
+}
+
+int PNBC_Ineighbor_xchg(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                        MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return PNBC_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, handle);
+}
+
+int PNBC_Ineighbor_xchgv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf,
+                         int* recvcounts, int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
+    return PNBC_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                    comm, handle);
+}
+
+int PNBC_Icart_shift_xchg(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                          MPI_Datatype recvtype, int direction, int disp, MPI_Comm comm, NBC_Handle* handle) {
+    return answer("NBC_Icart_shift_xchg", [&] {
+        const stopwatch watch(spent.start);
+        check_handle(handle) = {};
+        int kind = MPI_UNDEFINED;
+        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+        if (kind != MPI_CART)
+            throw misuse(MPI_ERR_TOPOLOGY, "a communicator without a grid", "data is shifted along a dimension of one",
+                         "make one with MPI_Cart_create");
+        int from = MPI_PROC_NULL;
+        int to = MPI_PROC_NULL;
+        check(MPI_Cart_shift(comm, direction, disp, &from, &to), "MPI_Cart_shift");
+        NBC_Schedule made =
+            shift(sendbuf, sendcount, sendtype, to, recvbuf, recvcount, recvtype, from, mpi::rank_in(comm));
+        if (NBC_Start(handle, comm, &made) == NBC_OK) return;
+        NBC_Sched_free(&made);
+        throw misuse(MPI_ERR_OTHER, "no shift", "it could not be started", "see what was said before");
+    });
+}
+
+int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
+    return answer("NBC_Comm_neighbors_count", [&] {
+        if (indegree == nullptr || outdegree == nullptr || weighted == nullptr)
+            throw misuse(MPI_ERR_ARG, "no place for the result", "the call has three",
+                         "pass the addresses of variables");
+        int kind = MPI_UNDEFINED;
+        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+        if (kind == MPI_UNDEFINED) refuse_topology();
+        const mpi::degrees around = mpi::degrees_of(comm);
+        *indegree = around.sources;
+        *outdegree = around.destinations;
+        *weighted = 0;
+        if (kind == MPI_DIST_GRAPH)
+            check(MPI_Dist_graph_neighbors_count(comm, indegree, outdegree, weighted),
+                  "MPI_Dist_graph_neighbors_count");
+    });
+}
+
+int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
+                        int* destinations, int* destweights) {
+    return answer("NBC_Comm_neighbors", [&] {
+        int kind = MPI_UNDEFINED;
+        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+        if (kind == MPI_UNDEFINED) refuse_topology();
+        if (kind == MPI_DIST_GRAPH)
+            return check(MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations,
+                                                  destweights),
+                         "MPI_Dist_graph_neighbors");
+        // The same ranks on both sides.
+        std::vector<int> around(static_cast<std::size_t>(mpi::degrees_of(comm).sources));
+        if (kind == MPI_CART) {
+            for (std::size_t d = 0; d < around.size() / 2; ++d)
+                check(MPI_Cart_shift(comm, static_cast<int>(d), 1, &around[2 * d], &around[2 * d + 1]),
+                      "MPI_Cart_shift");
+        } else if (!around.empty()) {
+            check(MPI_Graph_neighbors(comm, mpi::rank_in(comm), static_cast<int>(around.size()), around.data()),
+                  "MPI_Graph_neighbors");
+        }
+        const auto copy = [&around](int* to, int most) {
+            std::copy_n(around.begin(), std::clamp<std::ptrdiff_t>(most, 0, std::ssize(around)), to);
+        };
+        copy(sources, maxindegree);
+        copy(destinations, maxoutdegree);
+    });
+}
+
+NBC_ALIAS(Ineighbor_allgather);
+NBC_ALIAS(Ineighbor_allgatherv);
+NBC_ALIAS(Ineighbor_alltoall);
+NBC_ALIAS(Ineighbor_alltoallv);
+NBC_ALIAS(Ineighbor_alltoallw);
+NBC_ALIAS(Ineighbor_xchg);
+NBC_ALIAS(Ineighbor_xchgv);
+NBC_ALIAS(Icart_shift_xchg);
+NBC_ALIAS(Comm_neighbors_count);
+NBC_ALIAS(Comm_neighbors);
