@@ -1,0 +1,43 @@
+#include "common/collectives.hpp"
+
+namespace applications {
+
+std::string_view name_of(form f) {
+    switch (f) {
+        case form::blocking: return "blocking";
+        case form::native: return "native";
+        case form::rubato: break;
+    }
+    return "rubato";
+}
+
+void started::wait() {
+    if (native_) native_->wait();
+    native_.reset();
+    ours_.wait();
+}
+
+collectives::collectives(MPI_Comm comm, form how) : comm_(comm), form_(how) {
+    if (how == form::rubato) ours_.emplace(comm);
+}
+
+started collectives::start(const rubato::mpi::call& c) {
+    switch (form_) {
+        case form::blocking: rubato::mpi::run_native(comm_, c); return {};
+        case form::native: {
+            auto call = std::make_unique<rubato::mpi::native_call>(comm_, c);
+            call->start();
+            return started(std::move(call));
+        }
+        case form::rubato: break;
+    }
+    return started(ours_->start({}, c));
+}
+
+double sum_over(MPI_Comm comm, double mine) {
+    double all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, comm);
+    return all;
+}
+
+}  // namespace applications
