@@ -23,12 +23,8 @@ collectives::collectives(MPI_Comm comm, form how) : comm_(comm), form_(how) {
 
 started collectives::start(const rubato::mpi::call& c) {
     switch (form_) {
-        case form::blocking: rubato::mpi::run_native(comm_, c); return {};
-        case form::native: {
-            auto call = std::make_unique<rubato::mpi::native_call>(comm_, c);
-            call->start();
-            return started(std::move(call));
-        }
+        case form::blocking: mpi_call(comm_, c, true); return {};
+        case form::native: return started(std::make_unique<mpi_call>(comm_, c, false));
         case form::rubato: break;
     }
     return started(ours_->start({}, c));

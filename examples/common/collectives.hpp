@@ -1,6 +1,7 @@
 // How an application communicates. Its loop is written once, with calls that it starts and waits for later.
 #pragma once
 
+#include "common/mpi_call.hpp"
 #include "rubato/mpi.hpp"
 
 #include <cstdint>
@@ -21,13 +22,13 @@ std::string_view name_of(form f);
 class started {
 public:
     started() = default;
-    explicit started(std::unique_ptr<rubato::mpi::native_call> native) : native_(std::move(native)) {}
+    explicit started(std::unique_ptr<mpi_call> native) : native_(std::move(native)) {}
     explicit started(rubato::mpi::request ours) : ours_(std::move(ours)) {}
 
     void wait();
 
 private:
-    std::unique_ptr<rubato::mpi::native_call> native_{};
+    std::unique_ptr<mpi_call> native_{};
     rubato::mpi::request ours_{};
 };
 
