@@ -28,7 +28,8 @@ std::string_view id_for(collective what, std::int32_t ranks, std::int64_t bytes)
         case collective::gather: return tree ? "gather/binomial" : "gather/sorted_linear_sync+early";
         case collective::allgather: return many ? "allgather/ring" : "allgather/bruck";
         case collective::alltoall:
-            return !many ? "alltoall/bruck" : ranks <= few ? "alltoall/direct" : "alltoall/pairwise";
+            // Bruck's sends fewer messages, and each chunk several times.
+            return bytes < small ? "alltoall/bruck" : ranks <= few ? "alltoall/direct" : "alltoall/pairwise";
         case collective::reduce_scatter_block: return "reduce_scatter_block/halving";
         case collective::scan: return "scan/recursive_doubling";
         case collective::exscan: return "exscan/recursive_doubling";
