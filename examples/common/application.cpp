@@ -30,6 +30,7 @@ namespace {
 struct texts {
     std::vector<std::string> own{};  // of the application
     std::string how = "all";
+    std::string algorithm{};  // none
     std::string repetitions = "5";
     std::string compute = "0s";
     std::string slow_rank = "0";
@@ -62,6 +63,7 @@ plan parse(const texts& t, const description& what) {
     }
     plan p;
     p.forms = parse_forms(t.how);
+    if (!t.algorithm.empty()) p.algorithm = &rubato::find_algorithm(t.algorithm);
     p.repetitions = rubato::parse_integer(t.repetitions, "number of repetitions", 1, 1 << 20);
     p.step = rubato::parse_time(t.compute);
     p.slow_rank = rubato::parse_integer(t.slow_rank, "slow rank", 0, size_of(MPI_COMM_WORLD) - 1);
@@ -96,10 +98,15 @@ void print_json(const description& what, const plan& p, const std::vector<outcom
                          {"high", against.ratio.high},
                          {"times_ns", o.times}});
     }
-    const nlohmann::ordered_json object{{"application", what.name},     {"ranks", size_of(MPI_COMM_WORLD)},
-                                        {"options", options},           {"compute_ns", p.step.count()},
-                                        {"slow_rank", p.slow_rank},     {"slow_by_ns", p.slow_by.count()},
-                                        {"repetitions", p.repetitions}, {"forms", forms}};
+    const nlohmann::ordered_json object{{"application", what.name},
+                                        {"algorithm", p.algorithm == nullptr ? "" : p.algorithm->id},
+                                        {"ranks", size_of(MPI_COMM_WORLD)},
+                                        {"options", options},
+                                        {"compute_ns", p.step.count()},
+                                        {"slow_rank", p.slow_rank},
+                                        {"slow_by_ns", p.slow_by.count()},
+                                        {"repetitions", p.repetitions},
+                                        {"forms", forms}};
     fmt::print("{}\n", object.dump());
 }
 
@@ -138,6 +145,7 @@ void add_options(CLI::App& app, const description& what, texts& t) {
     }
     app.add_option("--how", t.how, "blocking, native, rubato, several of them with commas, or all (default: all)")
         ->type_name("FORMS");
+    app.add_option("--algorithm", t.algorithm, "that Rubato's form uses (default: Rubato chooses)")->type_name("ID");
     app.add_option("--repetitions", t.repetitions, "of each form that are timed (default: 5)")->type_name("N");
     app.add_option("--compute", t.compute, "how long a step's computing takes at least; a rank sleeps until then")
         ->type_name("TIME");

@@ -17,7 +17,8 @@ void started::wait() {
     ours_.wait();
 }
 
-collectives::collectives(MPI_Comm comm, form how) : comm_(comm), form_(how) {
+collectives::collectives(MPI_Comm comm, form how, const rubato::algorithm* algorithm)
+    : comm_(comm), form_(how), algorithm_(algorithm) {
     if (how == form::rubato) ours_.emplace(comm);
 }
 
@@ -27,7 +28,10 @@ started collectives::start(const rubato::mpi::call& c) {
         case form::native: return started(std::make_unique<mpi_call>(comm_, c, false));
         case form::rubato: break;
     }
-    return started(ours_->start({}, c));
+    rubato::mpi::selection chosen;
+    if (algorithm_ != nullptr && algorithm_->what == c.what) chosen.use = algorithm_;
+    chosen.segments = 0;
+    return started(ours_->start(chosen, c));
 }
 
 double sum_over(MPI_Comm comm, double mine) {

@@ -34,8 +34,8 @@ private:
 
 class collectives {
 public:
-    /// Collective over `comm`.
-    collectives(MPI_Comm comm, form how);
+    /// Collective over `comm`. Rubato's form uses one algorithm for all calls of its collective; null: Rubato chooses.
+    collectives(MPI_Comm comm, form how, const rubato::algorithm* algorithm);
 
     /// Blocking programs communicate in one piece what others cut to overlap it.
     bool overlaps() const { return form_ != form::blocking; }
@@ -45,6 +45,7 @@ public:
 private:
     MPI_Comm comm_;
     form form_;
+    const rubato::algorithm* algorithm_;
     std::optional<rubato::mpi::communicator> ours_{};
 };
 

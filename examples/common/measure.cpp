@@ -1,5 +1,7 @@
 #include "common/measure.hpp"
 
+#include <chrono>
+
 namespace applications {
 namespace {
 
@@ -30,7 +32,7 @@ std::vector<outcome> measure(application& what, const plan& p) {
     std::vector<collectives> ways;
     std::vector<outcome> all;
     for (const form how : p.forms) {
-        ways.emplace_back(what.comm(), how);
+        ways.emplace_back(what.comm(), how, p.algorithm);
         all.push_back({how});
     }
     for (std::int64_t repetition = -1; repetition < p.repetitions; ++repetition)

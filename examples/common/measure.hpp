@@ -10,6 +10,7 @@ namespace applications {
 
 struct plan {
     std::vector<form> forms{};
+    const rubato::algorithm* algorithm = nullptr;  ///< see collectives
     std::int64_t repetitions = 5;
     rubato::time_ns step{};  ///< see pace
     std::int64_t slow_rank = 0;

@@ -4,7 +4,9 @@
 
 #include "rubato/core.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 namespace applications {
