@@ -1,0 +1,154 @@
+#include "engine/multicast_chain.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace rubato {
+namespace {
+
+/// Data on its way down the chain, in batches: enough to keep a link busy, little enough to be copied.
+constexpr std::size_t most_under_way = 16;
+
+std::uint64_t first_bits(std::int64_t n) { return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
+
+/// Calls f(index) for each bit.
+template <class F>
+void each_bit(std::uint64_t bits, F f) {
+    for (; bits != 0; bits &= bits - 1) f(static_cast<std::int64_t>(std::countr_zero(bits)));
+}
+
+}  // namespace
+
+error different_sizes() {
+    return {"ranks broadcast different numbers of bytes", "a part of a message of another size has come",
+            "give the same count and type on all ranks"};
+}
+
+std::int64_t fragmentation::fragments_in(std::int64_t batch) const {
+    return std::min(per_batch, fragments() - batch * per_batch);
+}
+
+std::int64_t fragmentation::size(std::int64_t fragment) const {
+    return std::min(fragment_bytes, bytes - offset(fragment));
+}
+
+multicast_chain::multicast_chain(std::span<std::byte> data, const fragmentation& cut, const place& where, post& p)
+    : data_(data),
+      cut_(cut),
+      where_(where),
+      post_(p),
+      answered_(static_cast<std::size_t>(cut.batches())),
+      answers_(static_cast<std::size_t>(cut.batches())),
+      incomplete_(cut.batches()),
+      unanswered_(where.after && !cut.whole ? cut.batches() : 0) {
+    for (std::int64_t b = 0; b < cut_.batches(); ++b)
+        lacks_.push_back(is_root() ? 0 : first_bits(cut_.fragments_in(b)));
+    if (where_.tells) post_.send(*where_.tells, {.what = chain_note::kind::here});
+}
+
+bool multicast_chain::progress() {
+    hear_all();
+    for (chain_note n; post_.receive(n); n = {}) take(n);
+    cast_some();
+    serve();
+    return incomplete_ == 0 && unanswered_ == 0 && asked_.empty() && post_.under_way() == 0;
+}
+
+/// On the root, too, which may hear itself: else its datagrams would fill the place for those of the next root.
+void multicast_chain::hear_all() {
+    for (datagram d; post_.hear(d);) {
+        if (d.fragment < 0 || d.fragment >= cut_.fragments() || std::ssize(d.data) != cut_.size(d.fragment)) continue;
+        if (store(d.fragment, d.data)) ++heard_;
+    }
+}
+
+void multicast_chain::take(const chain_note& n) {
+    if (n.batch < 0 || n.batch >= cut_.batches()) throw different_sizes();
+    const auto batch = static_cast<std::size_t>(n.batch);
+    switch (n.what) {
+        case chain_note::kind::here: awaited_came_ = true; break;
+        case chain_note::kind::ready:
+            hear_all();  // it may have come while this note was on its way
+            if (!answered_[batch]) answer(n.batch);
+            break;
+        case chain_note::kind::lacks:
+            answers_[batch] = true;
+            --unanswered_;
+            if (n.fragments != 0) asked_.emplace_back(n.batch, n.fragments);
+            break;
+        case chain_note::kind::pieces: take_pieces(n); break;
+    }
+}
+
+void multicast_chain::take_pieces(const chain_note& n) {
+    std::span<const std::byte> left = n.data;
+    each_bit(n.fragments, [&](std::int64_t i) {
+        const std::int64_t fragment = n.batch * cut_.per_batch + i;
+        if (fragment >= cut_.fragments() || std::ssize(left) < cut_.size(fragment)) throw different_sizes();
+        const auto size = static_cast<std::size_t>(cut_.size(fragment));
+        if (store(fragment, left.first(size))) ++missed_;
+        left = left.subspan(size);
+    });
+    if (!left.empty()) throw different_sizes();
+}
+
+/// False if it was here before.
+bool multicast_chain::store(std::int64_t fragment, std::span<const std::byte> piece) {
+    const std::int64_t batch = fragment / cut_.per_batch;
+    std::uint64_t& lacks = lacks_[static_cast<std::size_t>(batch)];
+    const std::uint64_t bit = std::uint64_t{1} << (fragment % cut_.per_batch);
+    if ((lacks & bit) == 0) return false;
+    std::memcpy(data_.data() + cut_.offset(fragment), piece.data(), piece.size());
+    lacks &= ~bit;
+    if (lacks == 0) complete(batch);
+    return true;
+}
+
+void multicast_chain::cast_some() {
+    if (!is_root() || (where_.awaited && !awaited_came_)) return;
+    // Not all at once, or nobody would be served meanwhile.
+    for (std::int64_t n = 0; n < cut_.per_batch && cast_ < cut_.fragments(); ++n) {
+        const auto piece =
+            data_.subspan(static_cast<std::size_t>(cut_.offset(cast_)), static_cast<std::size_t>(cut_.size(cast_)));
+        if (!post_.cast({cast_, piece})) return;
+        ++cast_;
+        if (cast_ % cut_.per_batch == 0 || cast_ == cut_.fragments()) complete((cast_ - 1) / cut_.per_batch);
+    }
+}
+
+/// This rank has the batch and may pass it on.
+void multicast_chain::complete(std::int64_t batch) {
+    --incomplete_;
+    if (cut_.whole) {
+        if (where_.after) send_pieces(batch, first_bits(cut_.fragments_in(batch)));
+        return;
+    }
+    if (!is_root() && !answered_[static_cast<std::size_t>(batch)]) answer(batch);
+    if (where_.after && !answers_[static_cast<std::size_t>(batch)])
+        post_.send(*where_.after, {.what = chain_note::kind::ready, .batch = batch});
+}
+
+void multicast_chain::answer(std::int64_t batch) {
+    answered_[static_cast<std::size_t>(batch)] = true;
+    post_.send(*where_.before,
+               {.what = chain_note::kind::lacks, .batch = batch, .fragments = lacks_[static_cast<std::size_t>(batch)]});
+}
+
+void multicast_chain::serve() {
+    for (; !asked_.empty() && post_.under_way() < most_under_way; asked_.pop_front())
+        send_pieces(asked_.front().first, asked_.front().second);
+}
+
+void multicast_chain::send_pieces(std::int64_t batch, std::uint64_t fragments) {
+    chain_note n{.what = chain_note::kind::pieces, .batch = batch, .fragments = fragments};
+    each_bit(fragments, [&](std::int64_t i) {
+        const std::int64_t fragment = batch * cut_.per_batch + i;
+        if (fragment >= cut_.fragments()) throw different_sizes();
+        const auto from = data_.begin() + cut_.offset(fragment);
+        n.data.insert(n.data.end(), from, from + cut_.size(fragment));
+    });
+    post_.send(*where_.after, std::move(n));
+}
+
+}  // namespace rubato

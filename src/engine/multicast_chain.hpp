@@ -1,0 +1,128 @@
+// Broadcast over unreliable multicast in two stages (Hoefler, Siebert, Rehm 2007; Hoefler 2008, II.3.2).
+//
+// First the root casts all fragments to everybody. Then a reliable chain of ranks, which begins at the root, brings
+// what was lost: a rank serves its successor as soon as it has something, however that came. A message that is small
+// goes down the chain whole, so a rank that has it leaves at once. Of a large one only what is missing goes down the
+// chain. Its fragments are grouped in batches, and batches follow each other as in a pipeline:
+//
+//   ready    a rank has the batch (the root: has cast it)
+//   lacks    the successor's answer: which fragments it lacks. It answers once: "none" when the batch is complete,
+//   asked
+//            or not, else what it lacks when it is asked
+//   pieces   these fragments
+//
+// No time-outs, no receipts at the root. A rank waits for what it lacks, and in a large message for its successor's
+// answers. A rank may leave before it is asked, so messages of calls that have ended may still come: the post drops
+// them.
+//
+// Cost: a multicast of s bytes, and where a share e of it is lost, e s G more on the root's link and the time of a
+// message for every rank in the longest row of ranks that lack the same fragment. If all is lost: a pipelined chain at
+// half speed. Rank counts: any.
+#pragma once
+
+#include "rubato/core.hpp"
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace rubato {
+
+/// How a message is cut; equal on all ranks.
+struct RUBATO_API fragmentation {
+    std::int64_t bytes = 0;
+    std::int64_t fragment_bytes = 1;  ///< of all fragments but the last
+    std::int64_t per_batch = 1;       ///< fragments, at most 64
+    bool whole = false;               ///< small: one batch, which goes down the chain whole
+
+    std::int64_t fragments() const { return (bytes + fragment_bytes - 1) / fragment_bytes; }
+    std::int64_t batches() const { return (fragments() + per_batch - 1) / per_batch; }
+    /// Of fragments that a batch has.
+    std::int64_t fragments_in(std::int64_t batch) const;
+    std::int64_t offset(std::int64_t fragment) const { return fragment * fragment_bytes; }
+    std::int64_t size(std::int64_t fragment) const;
+};
+
+/// What ranks of the chain tell each other.
+struct chain_note {
+    enum class kind : std::uint8_t { here, ready, lacks, pieces };
+    kind what = kind::here;
+    std::int64_t batch = 0;
+    std::uint64_t fragments = 0;  ///< of the batch, a bit each: that are lacked, or that are here
+    std::vector<std::byte> data{};
+};
+
+/// What a rank throws if another broadcasts something else.
+RUBATO_API error different_sizes();
+
+class RUBATO_API multicast_chain {
+public:
+    struct datagram {
+        std::int64_t fragment = 0;
+        std::span<const std::byte> data{};  ///< until the next is heard
+    };
+
+    class post {
+    public:
+        virtual ~post() = default;
+        /// To all ranks, which may get it once, several times or not at all. False if there is no room for it now.
+        virtual bool cast(const datagram& d) = 0;
+        /// A datagram of this call; false if there is none now.
+        virtual bool hear(datagram& d) = 0;
+        /// Nothing is lost, and two ranks' notes stay in order. Does not wait.
+        virtual void send(rank to, chain_note n) = 0;
+        /// A note of this call; false if there is none now.
+        virtual bool receive(chain_note& n) = 0;
+        /// Notes that the network has not taken yet.
+        virtual std::size_t under_way() = 0;
+    };
+
+    /// A rank's neighbours in the chain.
+    struct place {
+        std::optional<rank> before{};   ///< not on the root
+        std::optional<rank> after{};    ///< not on the last rank
+        std::optional<rank> awaited{};  ///< on the root: it casts when this rank has come
+        std::optional<rank> tells{};    ///< on that rank: the root
+    };
+
+    /// At least one byte, which the root has and the others get. It must stay until this has ended.
+    multicast_chain(std::span<std::byte> data, const fragmentation& cut, const place& where, post& p);
+
+    /// Does not wait; true once it has ended.
+    bool progress();
+
+    /// Fragments that came by multicast, and by the chain.
+    std::int64_t heard() const { return heard_; }
+    std::int64_t missed() const { return missed_; }
+
+private:
+    bool is_root() const { return !where_.before; }
+    void hear_all();
+    void take(const chain_note& n);
+    void take_pieces(const chain_note& n);
+    void cast_some();
+    void serve();
+    bool store(std::int64_t fragment, std::span<const std::byte> piece);
+    void complete(std::int64_t batch);
+    void answer(std::int64_t batch);
+    void send_pieces(std::int64_t batch, std::uint64_t fragments);
+
+    std::span<std::byte> data_;
+    fragmentation cut_;
+    place where_;
+    post& post_;
+    std::vector<std::uint64_t> lacks_{};                          // of each batch, a bit per fragment
+    std::vector<bool> answered_{};                                // the predecessor
+    std::vector<bool> answers_{};                                 // of the successor, that have come
+    std::int64_t incomplete_;                                     // batches
+    std::int64_t unanswered_;                                     // batches, by the successor
+    std::deque<std::pair<std::int64_t, std::uint64_t>> asked_{};  // batch and fragments that the successor waits for
+    std::int64_t cast_ = 0;                                       // fragments
+    bool awaited_came_ = false;
+    std::int64_t heard_ = 0;
+    std::int64_t missed_ = 0;
+};
+
+}  // namespace rubato
