@@ -1,0 +1,64 @@
+// Broadcast over UDP multicast, for hosts on one network.
+#pragma once
+
+#include "rubato/mpi.hpp"
+
+namespace rubato::mpi {
+
+/// Rank 0's are used, of all ranks.
+struct multicast_settings {
+    /// Of every host, such as "eth0". Empty: as RUBATO_MULTICAST_INTERFACE says; without that, those that are up and in
+    /// the same IPv4 network on all hosts are tried.
+    std::string interface {};
+    /// What the root waits for before it casts. Datagrams that come before their receiver fill its socket's buffer, and
+    /// are lost when that is full; so a root that often comes first may gain by waiting.
+    enum class wait : std::uint8_t {
+        nothing,
+        delay,
+        one_rank,  ///< that another rank has come; which one is drawn anew for each call
+    };
+    wait root_waits_for = wait::nothing;
+    time_ns delay{};
+    /// Cast though most is lost, for tests and measurements.
+    bool insist = false;
+};
+
+/// Of this rank.
+struct multicast_counts {
+    std::uint64_t calls = 0;     ///< that were multicast
+    std::uint64_t by_tree = 0;   ///< that were not
+    std::uint64_t sent = 0;      ///< datagrams
+    std::uint64_t received = 0;  ///< datagrams, of others and old ones included
+    std::int64_t heard = 0;      ///< fragments that came by multicast
+    std::int64_t missed = 0;     ///< fragments that came by messages
+};
+
+/// Broadcasts in two stages: the root casts the data to all ranks at once, and what a rank does not hear it gets by MPI
+/// messages from a rank that has it. Right whatever is lost. Where multicast does not work, or all ranks are on one
+/// host, or more is lost than pays, a call is the communicator's own broadcast.
+///
+/// For the communicator's ranks, which must be between calls when it is made; the communicator must outlive it. Making
+/// it and destroying it are collective. Not for several threads at once. Small messages (up to 4000 bytes) delay no
+/// rank that has heard them; in a larger one a rank stays until the next has told what it lacks.
+class RUBATO_API multicast {
+public:
+    explicit multicast(communicator& on, const multicast_settings& how = {});
+    ~multicast();
+    multicast(multicast&&) noexcept;
+    multicast& operator=(multicast&&) noexcept;
+
+    /// As MPI_Bcast. All ranks give the same number of bytes; if not, a rank that sees it throws, and others may hang.
+    void bcast(void* data, std::int64_t count, MPI_Datatype type, int root);
+
+    /// Whether calls are multicast at present; equal on all ranks.
+    bool works() const;
+    /// In words; empty if nothing goes another way at present.
+    std::string why_not() const;
+    multicast_counts counts() const;
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace rubato::mpi

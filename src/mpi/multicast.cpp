@@ -1,0 +1,248 @@
+#include "rubato/multicast.hpp"
+
+#include "core/splitmix.hpp"
+#include "core/wire.hpp"
+#include "mpi/broadcast.hpp"
+#include "mpi/chain_mail.hpp"
+#include "mpi/looked_at_calls.hpp"
+#include "mpi/loss_sum.hpp"
+#include "mpi/multicast_group.hpp"
+#include "mpi/private_communicator.hpp"
+#include "mpi/process.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <thread>
+
+namespace rubato::mpi {
+namespace {
+
+/// With the head of a note it is sent at once by all MPI libraries, whether or not its receiver waits for it.
+constexpr std::int64_t most_small = 4000;
+constexpr std::int64_t batch_bytes = std::int64_t{64} << 10;
+
+// The share of fragments that may be lost. Small messages: with P ranks of which a share e misses a message, the
+// longest row of such ranks in the chain is log P / log(1/e), and each in it takes the time of a message. A binomial
+// tree takes log2 P, so one half is where both are equal. Large messages: a share e that is lost takes as much longer,
+// and pipelined trees take some quarter longer than the bound.
+constexpr double most_lost_of_small = 0.5;
+constexpr double most_lost_of_large = 0.25;
+
+std::uint64_t draw_key() {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+}
+
+}  // namespace
+
+class multicast::state {
+public:
+    state(communicator& on, const multicast_settings& how)
+        : on_(on),
+          comm_(looked_at_calls(on).comm()),
+          me_(rank_in(comm_.get())),
+          ranks_(size_of(comm_.get())),
+          mail_(comm_.get(), ranks_) {
+        line_up();
+        agree_on(how);
+    }
+    ~state() {
+        if (is_finalized()) return;
+        // While an error is thrown, other ranks may never arrive here.
+        if (broken_ || std::uncaught_exceptions() > exceptions_) {
+            comm_.abandon();
+            return;
+        }
+        try {
+            finish();
+        } catch (const std::exception& e) {
+            comm_.abandon();
+            std::fprintf(stderr, "rubato: while ending multicast: %s\n", e.what());
+        }
+    }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
+
+    void bcast(void* data, std::int64_t count, MPI_Datatype type, int root) {
+        if (!group_->why_not().empty()) return by_tree(data, count, type, root);
+        ++call_;
+        if (count < 0) throw error(fmt::format("a count of {}", count), "there are no fewer than 0 elements", "give 0");
+        if (root < 0 || root >= ranks_)
+            throw error(fmt::format("root {}", root), fmt::format("there are ranks 0 to {}", ranks_ - 1),
+                        "give one of them");
+        check_committed(type, comm_.get());
+        const type_info t = inspect(type);
+        const std::int64_t bytes = count * t.size;
+        if (bytes == 0) return;
+        sized_calls& calls = bytes <= most_small ? *small_ : *large_;
+        if (!calls.casts()) return by_tree(data, count, type, root);
+        ++counts_.calls;
+        broken_ = true;  // unless it ends well
+        if (t.dense) {
+            calls.watch.add(cast({static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)}, rubato::rank(root)));
+        } else {
+            packed_.resize(static_cast<std::size_t>(bytes));
+            if (me_ == root) pack(t, data, count, packed_.data(), comm_.get());
+            calls.watch.add(cast(packed_, rubato::rank(root)));
+            if (me_ != root) unpack(t, packed_.data(), data, count, comm_.get());
+        }
+        broken_ = false;
+    }
+
+    bool works() const { return group_->why_not().empty() && !(small_->watch.rests() && large_->watch.rests()); }
+    std::string why_not() const {
+        std::string why = group_->why_not();
+        for (const auto& [calls, size] : {std::pair(&*small_, "small"), std::pair(&*large_, "large")})
+            if (calls->watch.rests())
+                why += fmt::format("{}{:.0f} % of the fragments of {} messages were lost", why.empty() ? "" : "; ",
+                                   100 * calls->watch.lost(), size);
+        return why;
+    }
+    multicast_counts counts() const {
+        multicast_counts all = counts_;
+        all.sent = group_->sent();
+        all.received = group_->received();
+        return all;
+    }
+
+private:
+    class mpi_post;
+
+    void agree_on(const multicast_settings& how) {
+        struct {
+            std::uint64_t key;
+            std::int64_t root_waits_for;
+            std::int64_t delay;
+            std::int64_t insist;
+        } said{draw_key(), static_cast<std::int64_t>(how.root_waits_for), how.delay.count(), how.insist ? 1 : 0};
+        check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        if (said.delay < 0)
+            throw error(fmt::format("a delay of {}", format_time(time_ns(said.delay))), "the root cannot cast earlier",
+                        "give 0 or more");
+        key_ = said.key;
+        root_waits_for_ = static_cast<multicast_settings::wait>(said.root_waits_for);
+        delay_ = time_ns(said.delay);
+        const bool insist = said.insist != 0;
+        small_.emplace(insist ? 1 : most_lost_of_small, comm_.get(), on_);
+        large_.emplace(insist ? 1 : most_lost_of_large, comm_.get(), on_);
+        const char* const variable = std::getenv("RUBATO_MULTICAST_INTERFACE");
+        const std::string interface = how.interface.empty() && variable != nullptr ? variable : how.interface;
+        group_.emplace(comm_.get(), on_.hosts(), multicast_group::settings{key_, interface, insist});
+    }
+
+    /// The chain is a ring of all ranks, cut before the root. Ranks of a host are neighbours in it, so that what was
+    /// lost comes to a host once.
+    void line_up() {
+        const std::vector<std::int32_t>& hosts = on_.hosts();
+        ring_.resize(static_cast<std::size_t>(ranks_));
+        std::iota(ring_.begin(), ring_.end(), 0);
+        std::ranges::stable_sort(ring_, {}, [&hosts](std::int32_t r) { return hosts[static_cast<std::size_t>(r)]; });
+        place_ = std::ranges::find(ring_, me_) - ring_.begin();
+    }
+
+    multicast_chain::place place_in_chain(rubato::rank root) const {
+        const auto beside = [this](std::int64_t step) {
+            return rubato::rank(ring_[static_cast<std::size_t>((place_ + step + ranks_) % ranks_)]);
+        };
+        multicast_chain::place p;
+        if (me_ != root.value) p.before = beside(-1);
+        if (beside(1) != root) p.after = beside(1);
+        if (root_waits_for_ == multicast_settings::wait::one_rank) {
+            // Drawn alike on all ranks.
+            const auto step =
+                1 + static_cast<std::int32_t>(splitmix(key_ ^ call_).below(static_cast<std::uint64_t>(ranks_ - 1)));
+            const rubato::rank drawn((root.value + step) % ranks_);
+            if (me_ == root.value) p.awaited = drawn;
+            if (me_ == drawn.value) p.tells = root;
+        }
+        return p;
+    }
+
+    loss_watch::tally cast(std::span<std::byte> data, rubato::rank root);
+    void by_tree(void* data, std::int64_t count, MPI_Datatype type, int root) {
+        ++counts_.by_tree;
+        on_.bcast({}, data, count, type, root);
+    }
+    void idle() {
+        on_.progress();             // another rank may wait for what was started before,
+        std::this_thread::yield();  // and one that this rank waits for may need this core
+    }
+
+    void finish() {
+        for (sized_calls* calls : {&*small_, &*large_}) calls->finish();
+        std::int64_t expected = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(PMPI_Ireduce_scatter_block(mail_.sent_to().data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_.get(),
+                                         &request),
+              "MPI_Ireduce_scatter_block");
+        wait_for(request, on_);
+        mail_.drop_until(expected);
+    }
+
+    communicator& on_;
+    private_communicator comm_;
+    int me_;
+    int ranks_;
+    std::vector<std::int32_t> ring_{};
+    std::int64_t place_ = 0;  // in it
+    std::uint64_t key_ = 0;
+    multicast_settings::wait root_waits_for_{};
+    time_ns delay_{};
+    std::optional<multicast_group> group_{};
+    chain_mail mail_;
+    std::optional<sized_calls> small_{}, large_{};
+    std::uint64_t call_ = 0;  // the last
+    std::vector<std::byte> packed_{};
+    multicast_counts counts_{};
+    bool broken_ = false;
+    int exceptions_ = std::uncaught_exceptions();
+};
+
+class multicast::state::mpi_post final : public multicast_chain::post {
+public:
+    mpi_post(state& of, std::int64_t bytes) : group_(*of.group_), mail_(of.mail_) {
+        group_.begin(of.call_, bytes);
+        mail_.begin(of.call_, bytes);
+    }
+
+    bool cast(const multicast_chain::datagram& d) override { return group_.cast(d); }
+    bool hear(multicast_chain::datagram& d) override { return group_.hear(d); }
+    void send(rubato::rank to, chain_note n) override { mail_.send(to, std::move(n)); }
+    bool receive(chain_note& n) override { return mail_.receive(n); }
+    std::size_t under_way() override { return mail_.under_way(); }
+
+private:
+    multicast_group& group_;
+    chain_mail& mail_;
+};
+
+loss_watch::tally multicast::state::cast(std::span<std::byte> data, rubato::rank root) {
+    const fragmentation cut{std::ssize(data), group_->fragment(),
+                            std::clamp<std::int64_t>(batch_bytes / group_->fragment(), 1, 64),
+                            std::ssize(data) <= most_small};
+    mpi_post post(*this, cut.bytes);
+    if (me_ == root.value && root_waits_for_ == multicast_settings::wait::delay)
+        for (const time_ns begin = own_time() + delay_; own_time() < begin;) idle();
+    multicast_chain chain(data, cut, place_in_chain(root), post);
+    while (!chain.progress()) idle();
+    counts_.heard += chain.heard();
+    counts_.missed += chain.missed();
+    return {chain.heard(), chain.missed()};
+}
+
+multicast::multicast(communicator& on, const multicast_settings& how) : state_(std::make_unique<state>(on, how)) {}
+multicast::~multicast() = default;
+multicast::multicast(multicast&&) noexcept = default;
+multicast& multicast::operator=(multicast&&) noexcept = default;
+
+void multicast::bcast(void* data, std::int64_t count, MPI_Datatype type, int root) {
+    state_->bcast(data, count, type, root);
+}
+bool multicast::works() const { return state_->works(); }
+std::string multicast::why_not() const { return state_->why_not(); }
+multicast_counts multicast::counts() const { return state_->counts(); }
+
+}  // namespace rubato::mpi

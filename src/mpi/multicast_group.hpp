@@ -1,0 +1,57 @@
+// The multicast group of a communicator: its ranks agree on a network, and try whether datagrams come through.
+#pragma once
+
+#include "mpi/multicast_socket.hpp"
+
+#include <mpi.h>
+
+#include <optional>
+
+namespace rubato::mpi {
+
+class multicast_group {
+public:
+    struct settings {
+        std::uint64_t key = 0;     ///< equal on all ranks, and different from those of other groups
+        std::string interface {};  ///< rank 0's; empty: found
+        bool insist = false;       ///< use it whatever is lost; equal on all ranks
+    };
+    /// Collective over `comm`, which must be ours. The hosts of its ranks are as problem::hosts has them.
+    multicast_group(MPI_Comm comm, const std::vector<std::int32_t>& hosts, const settings& how);
+
+    /// Why it does not work, the same on all ranks; empty if it does.
+    const std::string& why_not() const { return why_not_; }
+    /// The bytes of a fragment; equal on all ranks.
+    std::int64_t fragment() const { return fragment_; }
+
+    /// From now on this call is under way.
+    void begin(std::uint64_t call, std::int64_t bytes);
+    /// See multicast_chain::post.
+    bool cast(const multicast_chain::datagram& d);
+    bool hear(multicast_chain::datagram& d);
+
+    std::uint64_t sent() const { return socket_ ? socket_->sent() : 0; }
+    std::uint64_t received() const { return socket_ ? socket_->received() : 0; }
+
+private:
+    using candidate = std::optional<network_interface>;
+
+    std::string find_network(const std::vector<std::int32_t>& hosts, const settings& how);
+    std::vector<candidate> candidates(const std::string& named);
+    std::string open(const network_interface& i, bool has_neighbours);
+    std::string probe(const std::string& interface);
+    std::string first_trouble(const std::string& mine) const;
+
+    MPI_Comm comm_;
+    int me_;
+    int ranks_;
+    std::uint64_t key_;
+    std::optional<multicast_socket> socket_{};
+    std::int64_t fragment_ = 0;
+    datagram_inbox inbox_;
+    std::uint64_t call_ = 0;
+    std::int64_t bytes_ = 0;
+    std::string why_not_{};
+};
+
+}  // namespace rubato::mpi

@@ -1,0 +1,149 @@
+#include "mpi/multicast_socket.hpp"
+
+#include <fmt/format.h>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <system_error>
+
+namespace rubato::mpi {
+namespace {
+
+error system_error(const std::string& what) {
+    return {what, std::generic_category().message(errno), "name another interface by RUBATO_MULTICAST_INTERFACE"};
+}
+
+std::int64_t mtu_of(const std::string& name) {
+    ifreq request{};
+    name.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
+    const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool known = any >= 0 && ioctl(any, SIOCGIFMTU, &request) == 0;
+    if (any >= 0) close(any);
+    return known ? request.ifr_mtu : 0;
+}
+
+std::vector<network_interface> interfaces(const std::function<bool(const std::string&, unsigned)>& wanted) {
+    ifaddrs* first = nullptr;
+    if (getifaddrs(&first) != 0) return {};
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, freeifaddrs);
+    std::vector<network_interface> found;
+    for (const ifaddrs* i = first; i != nullptr; i = i->ifa_next) {
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET || i->ifa_netmask == nullptr) continue;
+        if ((i->ifa_flags & IFF_UP) == 0 || !wanted(i->ifa_name, i->ifa_flags)) continue;
+        const auto number = [](const sockaddr* a) {
+            return ntohl(reinterpret_cast<const sockaddr_in*>(a)->sin_addr.s_addr);
+        };
+        found.push_back({i->ifa_name, static_cast<int>(if_nametoindex(i->ifa_name)), number(i->ifa_addr),
+                         number(i->ifa_netmask), mtu_of(i->ifa_name)});
+    }
+    return found;
+}
+
+/// Of the block for use within an organisation (RFC 2365), none of whose groups shares its Ethernet address with a
+/// group that switches send everywhere.
+sockaddr_in group_of(std::uint64_t key) {
+    sockaddr_in group{};
+    group.sin_family = AF_INET;
+    group.sin_addr.s_addr = htonl(0xefc00000U | static_cast<std::uint32_t>(key & 0x3ffffU));
+    constexpr std::uint64_t first_port = 20000;
+    constexpr std::uint64_t ports = 12000;  // below those that systems give to anybody
+    group.sin_port = htons(static_cast<std::uint16_t>(first_port + (key >> 18) % ports));
+    return group;
+}
+
+constexpr std::int64_t headers = 28;           // of IP and UDP
+constexpr std::int64_t largest_packet = 9000;  // what is longer, as on loopback, loses too much at once
+constexpr int buffered = 8 << 20;              // bytes, for a rank that comes late; the system may give less
+
+}  // namespace
+
+std::vector<network_interface> multicast_interfaces() {
+    return interfaces(
+        [](const std::string&, unsigned flags) { return (flags & IFF_MULTICAST) != 0 && (flags & IFF_LOOPBACK) == 0; });
+}
+
+std::optional<network_interface> interface_named(const std::string& name) {
+    const auto found = interfaces([&name](const std::string& n, unsigned) { return n == name; });
+    if (found.empty()) return {};
+    return found.front();
+}
+
+std::int64_t fragment_bytes(std::int64_t mtu) {
+    return std::min(mtu, largest_packet) - headers - static_cast<std::int64_t>(sizeof(datagram_head));
+}
+
+multicast_socket::multicast_socket(const network_interface& on, std::uint64_t key, bool to_this_host)
+    : key_(key), buffer_(largest_packet) {
+    constexpr std::int64_t least_mtu = 576;
+    if (on.mtu < least_mtu)
+        throw error(fmt::format("packets of {} bytes on {}", on.mtu, on.name), "they are too short for multicast",
+                    "name another interface by RUBATO_MULTICAST_INTERFACE");
+    socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket_ < 0) throw system_error("no socket for multicast");
+    const auto set = [this](int level, int option, const auto& value) {
+        return setsockopt(socket_, level, option, &value, sizeof value) == 0;
+    };
+    const sockaddr_in group = group_of(key_);
+    ip_mreqn member{};
+    member.imr_multiaddr = group.sin_addr;
+    member.imr_ifindex = on.index;
+    // The larger buffer needs a right that few processes have.
+    if (!set(SOL_SOCKET, SO_RCVBUFFORCE, buffered)) (void)set(SOL_SOCKET, SO_RCVBUF, buffered);
+    // All ranks of a host hear a group, and a socket hears no other group than its own.
+    const bool made = set(SOL_SOCKET, SO_REUSEADDR, 1) &&
+                      bind(socket_, reinterpret_cast<const sockaddr*>(&group), sizeof group) == 0 &&
+                      set(IPPROTO_IP, IP_MULTICAST_ALL, 0) && set(IPPROTO_IP, IP_ADD_MEMBERSHIP, member) &&
+                      set(IPPROTO_IP, IP_MULTICAST_IF, member) && set(IPPROTO_IP, IP_MULTICAST_TTL, 1) &&
+                      set(IPPROTO_IP, IP_MULTICAST_LOOP, to_this_host ? 1 : 0);
+    if (made) return;
+    const error trouble = system_error(fmt::format("no multicast through {}", on.name));
+    close(socket_);
+    throw error(trouble);
+}
+
+multicast_socket::~multicast_socket() { close(socket_); }
+
+bool multicast_socket::send(const datagram_head& head, std::span<const std::byte> data) {
+    std::array<iovec, 2> parts{
+        {{const_cast<datagram_head*>(&head), sizeof head}, {const_cast<std::byte*>(data.data()), data.size()}}};
+    sockaddr_in group = group_of(key_);
+    msghdr message{};
+    message.msg_name = &group;
+    message.msg_namelen = sizeof group;
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    ssize_t done = 0;
+    do done = sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (done < 0 && errno == EINTR);
+    if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    ++sent_;
+    return true;
+}
+
+bool multicast_socket::receive(std::span<const std::byte>& raw) {
+    iovec part{buffer_.data(), buffer_.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    ssize_t size = 0;
+    do size = recvmsg(socket_, &message, MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    if (size < 0) return false;
+    ++received_;
+    raw = std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size));
+    return true;
+}
+
+}  // namespace rubato::mpi
