@@ -178,7 +178,7 @@ void campaign::draw(const series& s) {
 /// choice always is.
 void campaign::drop_hopeless(std::vector<contestant>& who) const {
     std::array<double, 2> quickest{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
-    const auto side = [](const contestant& c) { return c.use != nullptr ? 0U : 1U; };
+    const auto side = [](const contestant& c) { return c.is_ours() ? 0U : 1U; };
     for (const contestant& c : who) quickest[side(c)] = std::min(quickest[side(c)], median(seen_.at(c.known.name)));
     std::erase_if(who, [&](const contestant& c) {
         return !c.is_native_default() && median(seen_.at(c.known.name)) > 2 * quickest[side(c)];
@@ -193,7 +193,7 @@ std::vector<contestant> campaign::best(const std::vector<contestant>& all) const
     std::int32_t native = 0;
     std::erase_if(order, [&](const contestant& c) {
         if (c.is_native_default()) return false;
-        return ++(c.use != nullptr ? ours : native) > how_.keep;
+        return ++(c.is_ours() ? ours : native) > how_.keep;
     });
     return order;
 }

@@ -50,6 +50,8 @@ public:
             add_natives();
         else if (name.starts_with("native:"))
             add_native_named(name.substr(7), segments);
+        else if (const auto casts = parse_multicast(name); casts && what_ == collective::bcast)
+            add_multicast(name, *casts);
         else
             add_algorithm_named(name, segments);
     }
@@ -61,6 +63,12 @@ private:
         if (!traits(what_).in_mpi())
             throw error(fmt::format("a native {}", collective_), "MPI has none", "leave it out");
         push({{0, "native", {}, 1, {}}});
+    }
+
+    void add_multicast(const std::string& name, const mpi::multicast_settings& how) {
+        contestant c{{0, fmt::format("bcast/{}", name), "bcast/multicast", 1, {}}};
+        c.casts = how;
+        push(std::move(c));
     }
 
     void add_natives() {
@@ -176,6 +184,29 @@ mpi::selection selection_of(const contestant& c) {
     how.radix = c.radix;
     how.round_time = c.known.round_time;
     return how;
+}
+
+std::optional<mpi::multicast_settings> parse_multicast(std::string_view name) {
+    mpi::multicast_settings how;
+    how.insist = name == "multicast:insist";
+    if (name != "multicast" && !how.insist) return {};
+    return how;
+}
+
+mpi::multicast& casting_communicators::get(const mpi::multicast_settings& how) {
+    auto found = made_.find(how.insist);
+    if (found == made_.end()) found = made_.emplace(how.insist, mpi::multicast(on_, how)).first;
+    return found->second;
+}
+
+void casting_communicators::say_why_not() {
+    if (on_.rank() != 0) return;
+    for (const auto& [insists, m] : made_) {
+        const std::string why = m.why_not();
+        if (why.empty() || why == said_) continue;
+        said_ = why;
+        fmt::print(stderr, "rubato: bcast/multicast goes by a tree: {}\n", why);
+    }
 }
 
 contest parse_contest(const std::string& text) {

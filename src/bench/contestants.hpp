@@ -1,9 +1,10 @@
-// The contestants of a benchmark: the MPI library's own collective, its algorithms one by one, and Rubato's.
+// The contestants of a benchmark: the MPI library's own collective, its algorithms one by one, Rubato's, and multicast.
 #pragma once
 
 #include "results/results.hpp"
 #include "rubato/model.hpp"
 #include "rubato/mpi.hpp"
+#include "rubato/multicast.hpp"
 
 #include <map>
 #include <memory>
@@ -29,8 +30,29 @@ struct contestant {
     int native_number = 0;           ///< in coll/tuned; 0: the library's choice
     std::optional<int> native_segment{};
     std::vector<std::int32_t> radix{};  ///< see problem
+    std::optional<mpi::multicast_settings> casts{};
 
-    bool is_native_default() const { return use == nullptr && native_number == 0; }
+    bool is_ours() const { return use != nullptr || casts; }
+    bool is_native_default() const { return !is_ours() && native_number == 0; }
+};
+
+/// "multicast", or "multicast:insist" for one that goes on whatever is lost; else nothing.
+std::optional<mpi::multicast_settings> parse_multicast(std::string_view name);
+
+/// Broadcasts over multicast, made when first needed, by all ranks together.
+class casting_communicators {
+public:
+    /// The communicator must outlive it.
+    explicit casting_communicators(mpi::communicator& on) : on_(on) {}
+
+    mpi::multicast& get(const mpi::multicast_settings& how);
+    /// Rank 0 says why calls are not multicast, once for each reason.
+    void say_why_not();
+
+private:
+    mpi::communicator& on_;
+    std::map<bool, mpi::multicast> made_{};  // by whether it insists
+    std::string said_{};
 };
 
 /// The selection for Rubato's communicators; empty for the library's own. Arrivals are not in it.
@@ -40,7 +62,7 @@ mpi::selection selection_of(const contestant& c);
 std::int64_t vector_bytes(collective what, std::int32_t ranks, std::int64_t bytes);
 
 /// "reduce", or "reduce/chain,clairvoyant@8KiB,knomial:3,native,native:pipeline@4KiB,native:all": behind @ how to cut,
-/// behind : the radix.
+/// behind : the radix. "bcast/multicast" is no algorithm, and only there if it is named.
 struct contest {
     collective what{};
     std::vector<std::string> names{};  ///< empty: everybody

@@ -30,6 +30,7 @@ mpi::settings without_background() {
 std::vector<contestant> contestants_without_blocking(const contest& c, const contest_settings& s) {
     std::vector<contestant> all = contestants_of(c, s);
     std::erase_if(all, [&c](const contestant& k) {
+        if (k.casts) throw error("multicast cannot overlap", "its broadcast is a blocking one", "leave it out");
         if (k.native_number != 0 && !c.names.empty())
             throw error(fmt::format("'{}' cannot overlap", k.known.name),
                         "the MPI library's non-blocking collectives do not let one choose", "use 'native'");

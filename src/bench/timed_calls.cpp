@@ -158,7 +158,8 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     }
     mpi::selection how = selection_of(c);
     if (c.use != nullptr && c.use->arrival_aware && !uses_predictor(c)) how.arrivals = arrivals;
-    const MPI_Comm native = c.use == nullptr ? native_.get(e.what(), c) : MPI_COMM_NULL;
+    const MPI_Comm native = !c.is_ours() ? native_.get(e.what(), c) : MPI_COMM_NULL;
+    mpi::multicast* const casting = c.casts ? &casting_.get(*c.casts) : nullptr;
     if (early && own && how_.announced) {  // it listens for announcements from the first call on
         experiment first = e.of_bytes(64);
         mpi::selection other = how;  // the plan of this call is not the one that is measured
@@ -176,11 +177,14 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     if (early && !how_.announced) ours->expect(how, job);
     pass_time_until(planned);
     const time_ns arrival = planned > start ? now() : begin;
-    if (c.use != nullptr)
+    if (casting != nullptr)
+        casting->bcast(job.recv, job.recv_count, job.recv_type, job.root);
+    else if (c.use != nullptr)
         ours->run(how, job);
     else
         mpi::run_native(native, job);
     const time_ns exit = now();
+    casting_.say_why_not();
 
     struct told {
         std::int64_t arrival, exit, begun_early, start;

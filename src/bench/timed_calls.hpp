@@ -63,6 +63,7 @@ private:
     int ranks_ = 1;
     mpi::communicator plain_;  // without a background thread
     std::map<std::string, mpi::communicator> living_{};
+    casting_communicators casting_{plain_};
     native_communicators native_{};
     std::uint64_t number_ = 0;  // of the call, and in its data
 };

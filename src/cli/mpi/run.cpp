@@ -78,6 +78,15 @@ struct run_outcome {
     std::string difference{};      // known to that rank
 };
 
+/// "bcast/multicast", which is no algorithm.
+std::optional<mpi::multicast_settings> multicast_of(const run_options& o) {
+    return o.id.starts_with("bcast/") ? parse_multicast(std::string_view(o.id).substr(6)) : std::nullopt;
+}
+
+collective collective_of(const run_options& o) {
+    return multicast_of(o) ? collective::bcast : find_algorithm(o.id).what;
+}
+
 /// Algorithms that use the time of a round get the model's, unless one is given.
 mpi::selection choose(const run_options& o, const algorithm& a, const std::vector<time_ns>& arrivals) {
     mpi::selection how(a);
@@ -94,14 +103,17 @@ mpi::selection choose(const run_options& o, const algorithm& a, const std::vecto
     return how;
 }
 
-run_outcome run_all(const run_options& o, const algorithm& a, int me, int ranks) {
-    experiment::settings data{a.what, parse_bytes(o.bytes), o.datatype, o.op, o.root};
+run_outcome run_all(const run_options& o, int me, int ranks) {
+    experiment::settings data{collective_of(o), parse_bytes(o.bytes), o.datatype, o.op, o.root};
     if (!o.graph.empty()) data.neighbours = parse_graph(o.graph, ranks);
     experiment e(data, me, ranks);
     const neighbourhood around(o.graph);
     mpi::communicator ours(world);
+    casting_communicators casting(ours);
+    mpi::multicast* casts = nullptr;
+    if (const auto settings = multicast_of(o)) casts = &casting.get(*settings);
     const std::vector<time_ns> arrivals = parse_arrivals(o.arrivals, ranks);
-    const mpi::selection how = choose(o, a, arrivals);
+    const mpi::selection how = casts == nullptr ? choose(o, find_algorithm(o.id), arrivals) : mpi::selection();
     const time_ns delay = arrivals[static_cast<std::size_t>(me)];
     run_outcome result;
     result.segments = how.segments;
@@ -116,17 +128,23 @@ run_outcome run_all(const run_options& o, const algorithm& a, int me, int ranks)
     };
     for (std::int32_t i = 0; i < o.repetitions; ++i) {
         const mpi::call c = e.prepare(++number);
-        if (traits(a.what).in_mpi())
+        if (traits(data.what).in_mpi())
             result.native.push_back(measure(
                 delay, [] {}, [&c] { mpi::run_native(world, c); }));
-        if (traits(a.what).in_mpi() && wrong())
+        if (traits(data.what).in_mpi() && wrong())
             throw error("the MPI library's own collective gives a wrong result", "this is an error in it or in rubato",
                         "try another version of the MPI library");
         const mpi::call again = e.prepare(++number);
         const auto name = [&] {
-            if (a.early) ours.expect(how, again);
+            if (how.use != nullptr && how.use->early) ours.expect(how, again);
         };
-        result.ours.push_back(measure(delay, name, [&] { ours.run(how, again); }));
+        result.ours.push_back(measure(delay, name, [&] {
+            if (casts != nullptr)
+                casts->bcast(again.recv, again.recv_count, again.recv_type, again.root);
+            else
+                ours.run(how, again);
+        }));
+        casting.say_why_not();
         if (wrong()) break;
     }
     result.plans = ours.plans();
@@ -160,7 +178,7 @@ void print(const run_options& o, const run_outcome& r, int ranks) {
     }
     std::vector<std::vector<std::string>> rows{{"", "run time", "tail"}, {o.id, format_time(run), format_time(tail)}};
     if (has_native) rows.push_back({"native", format_time(native_run), format_time(native_tail)});
-    const bool moves = traits(find_algorithm(o.id).what).moves_data();
+    const bool moves = traits(collective_of(o)).moves_data();
     const std::string what = moves ? fmt::format("{} of {}, ", format_bytes(parse_bytes(o.bytes)), o.datatype) : "";
     write_out(fmt::format("{} ranks, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks, what,
                           o.arrivals, r.ours.size(), 100 * r.plans.hit_rate(), align(rows, {false, true, true}),
@@ -180,7 +198,7 @@ int run(const run_options& o) {
     mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     int status = 0;
     try {
-        const run_outcome r = run_all(o, find_algorithm(o.id), me, ranks);
+        const run_outcome r = run_all(o, me, ranks);
         if (me == 0) print(o, r, ranks);
         if (r.wrong_rank >= 0) status = 1;
         if (r.wrong_rank == me) fmt::print(stderr, "rubato: {}: {}\n", o.id, r.difference);
@@ -230,14 +248,25 @@ void add_run(CLI::App& command, int& status) {
         "(reduce/clairvoyant)\n"
         "is right with any model, and fast if the model suits the machine.\n"
         "'rubato help sim' lists the arrival patterns and the models.\n"
+        "bcast/multicast casts its data by UDP to all hosts at once, or says why it does not; bcast/multicast:insist\n"
+        "does so whatever is lost. RUBATO_MULTICAST_INTERFACE names the interface.\n"
         "Examples:\n"
         "  mpirun -n 8 rubato run reduce/binomial --bytes 1MiB\n"
         "  mpirun -n 8 rubato run allreduce/ring --bytes 4MiB --datatype float --op max\n"
         "  mpirun -n 8 rubato run neighbor_alltoall/combining --graph torus:4x2 --bytes 1KiB\n"
         "  mpirun -n 8 rubato run reduce/chain --segments 16 --arrivals single:rank=7,delay=5ms\n"
         "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --arrivals single:rank=7,delay=5ms --round-time "
-        "40us");
+        "40us\n"
+        "  mpirun -n 8 rubato run bcast/multicast --bytes 64KiB");
     sub.callback([o, &sub, &status] {
+        if (multicast_of(*o)) {
+            for (const char* option : {"--op", "--segments", "--radix", "--model", "--round-time"})
+                if (sub.count(option) > 0)
+                    throw error(fmt::format("{} has no effect", option), fmt::format("{} does not use it", o->id),
+                                "leave it out");
+            status = run(*o);
+            return;
+        }
         const algorithm* const chosen = &find_algorithm(o->id);
         refuse_unused(sub, std::span(&chosen, 1));
         if (sub.count("--model") > 0 && !chosen->uses_round_time())
