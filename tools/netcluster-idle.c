@@ -4,7 +4,8 @@
 // here many ranks share a few cores, and waiting ranks would take time from working ones. With mpi_yield_when_idle Open
 // MPI calls sched_yield whenever it has polled and found nothing. This sched_yield then waits on the same descriptors,
 // until one of them has something or for NETCLUSTER_IDLE_US at most (default 1000): not everything a rank waits for
-// comes through a socket.
+// comes through a socket. A socket that was read by recvmsg without waiting, and had nothing, counts among them: so
+// Rubato listens for multicast.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,19 +23,23 @@
 enum { most_descriptors = 1024 };
 
 // The descriptors that a thread polled last; none if it has waited since.
-static _Thread_local struct pollfd looked_at[most_descriptors];
+static _Thread_local struct pollfd looked_at[most_descriptors + 1];
 static _Thread_local nfds_t descriptors;
+// The socket that was read last and had nothing; none once it has woken the thread, which may have other things to do.
+static _Thread_local int datagrams = -1;
 // Since the thread last yielded, a poll found something. Open MPI's event loop polls again after it has handled that,
 // and finds nothing; but the message may be what the rank waits for, so it must not sleep before it has checked.
 static _Thread_local int found_something;
 
 static int (*real_poll)(struct pollfd*, nfds_t, int);
 static int (*real_epoll_wait)(int, struct epoll_event*, int, int);
+static ssize_t (*real_recvmsg)(int, struct msghdr*, int);
 static struct timespec longest;
 
 static void prepare(void) {
     *(void**)&real_poll = dlsym(RTLD_NEXT, "poll");
     *(void**)&real_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
+    *(void**)&real_recvmsg = dlsym(RTLD_NEXT, "recvmsg");
     const char* setting = getenv("NETCLUSTER_IDLE_US");
     const long us = setting ? atol(setting) : 1000;
     longest = (struct timespec){us / 1000000, us % 1000000 * 1000};
@@ -63,6 +69,15 @@ int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout) {
     return found;
 }
 
+ssize_t recvmsg(int socket, struct msghdr* message, int flags) {
+    if (!real_recvmsg) prepare();
+    const ssize_t size = real_recvmsg(socket, message, flags);
+    datagrams = -1;
+    found_something |= size >= 0;
+    if (size < 0 && (flags & MSG_DONTWAIT) && errno == EAGAIN) datagrams = socket;
+    return size;
+}
+
 // Rubato's background thread sleeps by itself, and would be late if it slept here too. It is known by its name, which
 // the main thread of a program called rubato has as well.
 static int may_sleep(void) {
@@ -80,7 +95,10 @@ int sched_yield(void) {
     found_something = 0;
     if (!may) return (int)syscall(SYS_sched_yield);
     const int before = errno;
-    ppoll(looked_at, descriptors, &longest, NULL);
+    struct pollfd* const last = &looked_at[descriptors];
+    *last = (struct pollfd){datagrams, POLLIN, 0};  // poll ignores one below 0
+    ppoll(looked_at, descriptors + 1, &longest, NULL);
+    if (last->revents) datagrams = -1;
     descriptors = 0;
     errno = before;
     return 0;

@@ -48,10 +48,19 @@ multicast_chain::multicast_chain(std::span<std::byte> data, const fragmentation&
 }
 
 bool multicast_chain::progress() {
-    hear_all();
-    for (chain_note n; post_.receive(n); n = {}) take(n);
     cast_some();
+    hear_all();
     serve();
+    // Looking for notes may cost more than all else, and a rank that has heard all needs none.
+    for (chain_note n; !has_ended(); n = {}) {
+        if (!post_.receive(n)) return false;
+        take(n);
+        serve();
+    }
+    return true;
+}
+
+bool multicast_chain::has_ended() {
     return incomplete_ == 0 && unanswered_ == 0 && asked_.empty() && post_.under_way() == 0;
 }
 
@@ -67,7 +76,10 @@ void multicast_chain::take(const chain_note& n) {
     if (n.batch < 0 || n.batch >= cut_.batches()) throw different_sizes();
     const auto batch = static_cast<std::size_t>(n.batch);
     switch (n.what) {
-        case chain_note::kind::here: awaited_came_ = true; break;
+        case chain_note::kind::here:
+            awaited_came_ = true;
+            cast_some();
+            break;
         case chain_note::kind::ready:
             hear_all();  // it may have come while this note was on its way
             if (!answered_[batch]) answer(n.batch);

@@ -99,6 +99,7 @@ public:
 
 private:
     bool is_root() const { return !where_.before; }
+    bool has_ended();
     void hear_all();
     void take(const chain_note& n);
     void take_pieces(const chain_note& n);

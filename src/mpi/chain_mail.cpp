@@ -49,17 +49,13 @@ void chain_mail::send(rank to, chain_note n) {
 }
 
 bool chain_mail::receive(chain_note& n) {
-    auto mine = come_.find(call_);
-    if (mine == come_.end() || mine->second.empty()) {
-        while (look(false)) {
-        }
-        mine = come_.find(call_);
-        if (mine == come_.end() || mine->second.empty()) return false;
-    }
-    const letter first = std::move(mine->second.front());
-    mine->second.pop_front();
+    std::deque<letter>& mine = come_[call_];
+    while (mine.empty())
+        if (!look(false)) return false;
+    letter first = std::move(mine.front());
+    mine.pop_front();
     if (first.bytes != bytes_) throw different_sizes();
-    n = first.note;
+    n = std::move(first.note);
     return true;
 }
 

@@ -68,6 +68,12 @@ void expect(bool right, const std::string& what) {
     if (!right) fail(what);
 }
 
+/// Before anything is cast that should be lost.
+void lose_from_now_on(double share) {
+    testing::lose(share);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// Of all ranks.
 std::int64_t sum(std::int64_t mine) {
     MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -79,7 +85,7 @@ void check_losses(mpi::communicator& world, int calls) {
         for (const double lost : {0.0, 0.01, 0.1, 0.5, 0.9, 1.0}) {
             mpi::multicast m(world, over_loopback(true, w));
             expect(m.works(), "it does not work: " + m.why_not());
-            testing::lose(lost);
+            lose_from_now_on(lost);
             check_calls(m, calls, static_cast<std::uint32_t>(100 * lost) + 1000 * static_cast<std::uint32_t>(w));
             testing::lose(0);
             const std::int64_t heard = sum(m.counts().heard);
@@ -94,7 +100,7 @@ void check_losses(mpi::communicator& world, int calls) {
 /// Ranks of which one hears nothing: nobody else loses, and all have the data.
 void check_one_deaf(mpi::communicator& world) {
     mpi::multicast m(world, over_loopback(true));
-    testing::lose(me == ranks / 2 ? 1 : 0);
+    lose_from_now_on(me == ranks / 2 ? 1 : 0);
     check_calls(m, 40, 5);
     testing::lose(0);
     if (me == ranks / 2) expect(m.counts().heard == 0, "the deaf rank has heard something");
@@ -139,8 +145,7 @@ void check_change(mpi::communicator& world) {
     expect(m.works() && m.why_not().empty(), "it does not work: " + m.why_not());
     for (int n = 0; n < 64; ++n) check_bcast(m, all_kinds[0], 10, n % ranks, static_cast<std::uint64_t>(n));
     expect(m.counts().by_tree == 0, "it has given up though little was lost");
-    testing::lose(1);
-    MPI_Barrier(MPI_COMM_WORLD);  // from here on all lose all
+    lose_from_now_on(1);
     for (int n = 0; n < 100; ++n) check_bcast(m, all_kinds[0], 10, n % ranks, static_cast<std::uint64_t>(n));
     expect_why(m, "100 % of the fragments of small messages were lost");
     expect(m.works(), "large messages were not tried yet");

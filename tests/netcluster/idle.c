@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,15 +39,19 @@ static void* writer(void* unused) {
     return unused;
 }
 
-static void wakes_when_written(void (*find_nothing)(void)) {
+static void waits_for_the_writer(void) {
     pthread_t thread;
-    char byte;
     written = 0;
-    find_nothing();
     pthread_create(&thread, NULL, writer, NULL);
     sched_yield();
     expect(written, "who found nothing waits until there is something");
     pthread_join(thread, NULL);
+}
+
+static void wakes_when_written(void (*find_nothing)(void)) {
+    char byte;
+    find_nothing();
+    waits_for_the_writer();
     expect(look() == 1, "the byte is there");
     expect(read(ends[0], &byte, 1) == 1, "the byte can be read");
     expect(look() == 0, "the pipe is empty again");
@@ -65,6 +70,26 @@ static void with_epoll(void) {
     expect(epoll_wait(epoll, &event, 1, 0) == 0, "the pipe is empty");
 }
 
+// Something comes through a socket that was read, beside the descriptors that were polled.
+static void wakes_by_a_datagram(void) {
+    int sockets[2];
+    char byte;
+    struct iovec part = {&byte, 1};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    const int pipe_end = ends[1];
+    expect(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) == 0, "sockets can be made");
+    expect(recvmsg(sockets[0], &message, MSG_DONTWAIT) < 0, "nothing is sent yet");
+    wakes_when_written(with_poll);
+    ends[1] = sockets[1];  // where the writer writes
+    with_poll();
+    waits_for_the_writer();
+    ends[1] = pipe_end;
+    with_poll();
+    expect(recvmsg(sockets[0], &message, MSG_DONTWAIT) == 1, "the datagram is there");
+    sched_yield();                  // a read since the last time found something: does not wait
+    wakes_when_written(with_poll);  // a socket that was not read since does not matter
+}
+
 int main(void) {
     expect(pipe(ends) == 0, "a pipe can be made");
     sched_yield();  // has not looked: does not wait
@@ -74,6 +99,7 @@ int main(void) {
     pthread_setname_np(pthread_self(), "rubato");  // as the main thread of the command
     wakes_when_written(with_poll);
     wakes_when_written(with_epoll);
+    wakes_by_a_datagram();
     puts("idle ranks sleep until something comes");
     return 0;
 }
