@@ -38,8 +38,9 @@ multicast_chain::multicast_chain(std::span<std::byte> data, const fragmentation&
       cut_(cut),
       where_(where),
       post_(p),
-      answered_(static_cast<std::size_t>(cut.batches())),
+      over_(static_cast<std::size_t>(cut.batches())),
       answers_(static_cast<std::size_t>(cut.batches())),
+      wanted_(static_cast<std::size_t>(cut.batches())),
       incomplete_(cut.batches()),
       unanswered_(where.after && !cut.whole ? cut.batches() : 0) {
     for (std::int64_t b = 0; b < cut_.batches(); ++b)
@@ -61,7 +62,7 @@ bool multicast_chain::progress() {
 }
 
 bool multicast_chain::has_ended() {
-    return incomplete_ == 0 && unanswered_ == 0 && asked_.empty() && post_.under_way() == 0;
+    return incomplete_ == 0 && unanswered_ == 0 && unserved_ == 0 && post_.under_way() == 0;
 }
 
 /// On the root, too, which may hear itself: else its datagrams would fill the place for those of the next root.
@@ -69,6 +70,10 @@ void multicast_chain::hear_all() {
     for (datagram d; post_.hear(d);) {
         if (d.fragment < 0 || d.fragment >= cut_.fragments() || std::ssize(d.data) != cut_.size(d.fragment)) continue;
         if (store(d.fragment, d.data)) ++heard_;
+        // Networks seldom change the order. Where one does, some fragments come twice.
+        const bool is_last = (d.fragment + 1) % cut_.per_batch == 0 || d.fragment + 1 == cut_.fragments();
+        const std::int64_t passed = d.fragment / cut_.per_batch + (is_last ? 1 : 0);
+        for (; !is_root() && passed_ < passed; ++passed_) end_casting(passed_);
     }
 }
 
@@ -80,14 +85,17 @@ void multicast_chain::take(const chain_note& n) {
             awaited_came_ = true;
             cast_some();
             break;
-        case chain_note::kind::ready:
+        case chain_note::kind::over:
             hear_all();  // it may have come while this note was on its way
-            if (!answered_[batch]) answer(n.batch);
+            end_casting(n.batch);
             break;
         case chain_note::kind::lacks:
             answers_[batch] = true;
             --unanswered_;
-            if (n.fragments != 0) asked_.emplace_back(n.batch, n.fragments);
+            wanted_[batch] = n.fragments;
+            if (n.fragments == 0) break;
+            ++unserved_;
+            to_serve_.push_back(n.batch);
             break;
         case chain_note::kind::pieces: take_pieces(n); break;
     }
@@ -113,6 +121,8 @@ bool multicast_chain::store(std::int64_t fragment, std::span<const std::byte> pi
     if ((lacks & bit) == 0) return false;
     std::memcpy(data_.data() + cut_.offset(fragment), piece.data(), piece.size());
     lacks &= ~bit;
+    const bool is_wanted = (wanted_[static_cast<std::size_t>(batch)] & bit) != 0;
+    if (is_wanted && (to_serve_.empty() || to_serve_.back() != batch)) to_serve_.push_back(batch);
     if (lacks == 0) complete(batch);
     return true;
 }
@@ -129,27 +139,33 @@ void multicast_chain::cast_some() {
     }
 }
 
-/// This rank has the batch and may pass it on.
+/// This rank has the batch; the root has cast it.
 void multicast_chain::complete(std::int64_t batch) {
     --incomplete_;
-    if (cut_.whole) {
-        if (where_.after) send_pieces(batch, first_bits(cut_.fragments_in(batch)));
-        return;
-    }
-    if (!is_root() && !answered_[static_cast<std::size_t>(batch)]) answer(batch);
-    if (where_.after && !answers_[static_cast<std::size_t>(batch)])
-        post_.send(*where_.after, {.what = chain_note::kind::ready, .batch = batch});
+    if (!cut_.whole)
+        end_casting(batch);
+    else if (where_.after)
+        send_pieces(batch, first_bits(cut_.fragments_in(batch)));
 }
 
-void multicast_chain::answer(std::int64_t batch) {
-    answered_[static_cast<std::size_t>(batch)] = true;
-    post_.send(*where_.before,
-               {.what = chain_note::kind::lacks, .batch = batch, .fragments = lacks_[static_cast<std::size_t>(batch)]});
+void multicast_chain::end_casting(std::int64_t batch) {
+    const auto b = static_cast<std::size_t>(batch);
+    if (cut_.whole || over_[b]) return;
+    over_[b] = true;
+    if (!is_root())
+        post_.send(*where_.before, {.what = chain_note::kind::lacks, .batch = batch, .fragments = lacks_[b]});
+    if (where_.after && !answers_[b]) post_.send(*where_.after, {.what = chain_note::kind::over, .batch = batch});
 }
 
 void multicast_chain::serve() {
-    for (; !asked_.empty() && post_.under_way() < most_under_way; asked_.pop_front())
-        send_pieces(asked_.front().first, asked_.front().second);
+    for (; !to_serve_.empty() && post_.under_way() < most_under_way; to_serve_.pop_front()) {
+        const auto b = static_cast<std::size_t>(to_serve_.front());
+        const std::uint64_t here = wanted_[b] & ~lacks_[b];
+        if (here == 0) continue;
+        wanted_[b] &= ~here;
+        unserved_ -= wanted_[b] == 0 ? 1 : 0;
+        send_pieces(to_serve_.front(), here);
+    }
 }
 
 void multicast_chain::send_pieces(std::int64_t batch, std::uint64_t fragments) {

@@ -1,23 +1,22 @@
 // Broadcast over unreliable multicast in two stages (Hoefler, Siebert, Rehm 2007; Hoefler 2008, II.3.2).
 //
 // First the root casts all fragments to everybody. Then a reliable chain of ranks, which begins at the root, brings
-// what was lost: a rank serves its successor as soon as it has something, however that came. A message that is small
-// goes down the chain whole, so a rank that has it leaves at once. Of a large one only what is missing goes down the
-// chain. Its fragments are grouped in batches, and batches follow each other as in a pipeline:
+// what was lost: a rank serves its successor with whatever it has, however that came. A message that is small goes down
+// the chain whole, so a rank that has it leaves at once. Of a large one only what is missing goes down the chain. Its
+// fragments are grouped in batches:
 //
-//   ready    a rank has the batch (the root: has cast it)
-//   lacks    the successor's answer: which fragments it lacks. It answers once: "none" when the batch is complete,
-//   asked
-//            or not, else what it lacks when it is asked
-//   pieces   these fragments
+//   over     all of the batch was cast. The root knows it, and whoever has heard the last fragment of the batch or one
+//            behind it, or was told
+//   lacks    what a rank answers its predecessor when a batch is over: which fragments it lacks, often none
+//   pieces   of these fragments, as many as the predecessor has; the rest when it has them
 //
 // No time-outs, no receipts at the root. A rank waits for what it lacks, and in a large message for its successor's
-// answers. A rank may leave before it is asked, so messages of calls that have ended may still come: the post drops
-// them.
+// answers. A rank may leave before it is told that a batch is over, so notes of calls that have ended may still come:
+// the post drops them.
 //
-// Cost: a multicast of s bytes, and where a share e of it is lost, e s G more on the root's link and the time of a
-// message for every rank in the longest row of ranks that lack the same fragment. If all is lost: a pipelined chain at
-// half speed. Rank counts: any.
+// Cost: a multicast of s bytes; where a share e of it is lost, e s G more on the root's link, and the time of a message
+// for every rank in the longest row of ranks that lack the same fragment. If all is lost: a pipelined chain at half
+// speed. Rank counts: any.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -47,7 +46,7 @@ struct RUBATO_API fragmentation {
 
 /// What ranks of the chain tell each other.
 struct chain_note {
-    enum class kind : std::uint8_t { here, ready, lacks, pieces };
+    enum class kind : std::uint8_t { here, over, lacks, pieces };
     kind what = kind::here;
     std::int64_t batch = 0;
     std::uint64_t fragments = 0;  ///< of the batch, a bit each: that are lacked, or that are here
@@ -107,20 +106,23 @@ private:
     void serve();
     bool store(std::int64_t fragment, std::span<const std::byte> piece);
     void complete(std::int64_t batch);
-    void answer(std::int64_t batch);
+    void end_casting(std::int64_t batch);
     void send_pieces(std::int64_t batch, std::uint64_t fragments);
 
     std::span<std::byte> data_;
     fragmentation cut_;
     place where_;
     post& post_;
-    std::vector<std::uint64_t> lacks_{};                          // of each batch, a bit per fragment
-    std::vector<bool> answered_{};                                // the predecessor
-    std::vector<bool> answers_{};                                 // of the successor, that have come
-    std::int64_t incomplete_;                                     // batches
-    std::int64_t unanswered_;                                     // batches, by the successor
-    std::deque<std::pair<std::int64_t, std::uint64_t>> asked_{};  // batch and fragments that the successor waits for
-    std::int64_t cast_ = 0;                                       // fragments
+    std::vector<std::uint64_t> lacks_{};   // of each batch, a bit per fragment
+    std::vector<bool> over_{};             // of each batch; then the predecessor was answered
+    std::vector<bool> answers_{};          // of the successor, that have come
+    std::vector<std::uint64_t> wanted_{};  // of each batch, what the successor waits for
+    std::deque<std::int64_t> to_serve_{};  // batches of which some of that is here
+    std::int64_t passed_ = 0;              // batches before this one are over
+    std::int64_t incomplete_;              // batches
+    std::int64_t unanswered_;              // batches, by the successor
+    std::int64_t unserved_ = 0;            // batches of which the successor waits for something
+    std::int64_t cast_ = 0;                // fragments
     bool awaited_came_ = false;
     std::int64_t heard_ = 0;
     std::int64_t missed_ = 0;

@@ -22,7 +22,10 @@ namespace {
 
 /// With the head of a note it is sent at once by all MPI libraries, whether or not its receiver waits for it.
 constexpr std::int64_t most_small = 4000;
-constexpr std::int64_t batch_bytes = std::int64_t{64} << 10;
+/// Batches are long enough that notes about them cost little, and so many that they follow each other as in a pipeline.
+constexpr std::int64_t batches_wanted = 32;
+constexpr std::int64_t least_batch = 8;  // fragments
+constexpr std::int64_t most_in_batch = std::int64_t{64} << 10;
 
 // The share of fragments that may be lost. Small messages: with P ranks of which a share e misses a message, the
 // longest row of such ranks in the chain is log P / log(1/e), and each in it takes the time of a message. A binomial
@@ -220,9 +223,10 @@ private:
 };
 
 loss_watch::tally multicast::state::cast(std::span<std::byte> data, rubato::rank root) {
-    const fragmentation cut{std::ssize(data), group_->fragment(),
-                            std::clamp<std::int64_t>(batch_bytes / group_->fragment(), 1, 64),
-                            std::ssize(data) <= most_small};
+    fragmentation cut{std::ssize(data), group_->fragment()};
+    cut.whole = cut.bytes <= most_small;
+    const std::int64_t most = std::clamp<std::int64_t>(most_in_batch / cut.fragment_bytes, 1, 64);
+    cut.per_batch = std::clamp(cut.fragments() / batches_wanted, std::min(least_batch, most), most);
     mpi_post post(*this, cut.bytes);
     if (me_ == root.value && root_waits_for_ == multicast_settings::wait::delay)
         for (const time_ns begin = own_time() + delay_; own_time() < begin;) idle();

@@ -304,6 +304,24 @@ TEST(multicast_chain, a_late_rank_delays_only_its_predecessor_in_a_large_message
     EXPECT_EQ(ended, (std::vector<bool>{true, false, false, true, true}));
 }
 
+TEST(multicast_chain, a_rank_that_lacks_something_serves_what_it_has) {
+    dice random(1);
+    network between(3, random, {});
+    const broadcast b{.cut = {100, 3, 4, false}, .data = std::vector<std::byte>(100, std::byte{7})};
+    std::vector<process> all = begin(between, b, 3);
+    for (int n = 0; n < 10; ++n) (void)all[0].now->progress();  // casts all, and is busy from then on
+    auto& first = between.at(rank(1)).packets;
+    auto& second = between.at(rank(2)).packets;
+    first.erase(first.begin());
+    second.erase(second.begin() + 5);
+    std::vector<bool> ended(3);
+    look(all, 10, 0, ended);
+    EXPECT_EQ(ended, (std::vector<bool>{false, false, true}));
+    look(all, 10, 3, ended);
+    EXPECT_EQ(ended, std::vector<bool>(3, true));
+    EXPECT_EQ(between.pieces, 2);
+}
+
 TEST(multicast_chain, the_root_casts_when_the_awaited_rank_has_come) {
     dice random(1);
     network between(3, random, {});
