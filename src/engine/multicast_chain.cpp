@@ -10,6 +10,9 @@ namespace {
 /// Data on its way down the chain, in batches: enough to keep a link busy, little enough to be copied.
 constexpr std::size_t most_under_way = 16;
 
+/// Fragments that the root casts before it looks whom to serve.
+constexpr std::int64_t cast_at_once = 64;
+
 std::uint64_t first_bits(std::int64_t n) { return n == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1; }
 
 /// Calls f(index) for each bit.
@@ -129,8 +132,7 @@ bool multicast_chain::store(std::int64_t fragment, std::span<const std::byte> pi
 
 void multicast_chain::cast_some() {
     if (!is_root() || (where_.awaited && !awaited_came_)) return;
-    // Not all at once, or nobody would be served meanwhile.
-    for (std::int64_t n = 0; n < cut_.per_batch && cast_ < cut_.fragments(); ++n) {
+    for (std::int64_t n = 0; n < cast_at_once && cast_ < cut_.fragments(); ++n) {
         const auto piece =
             data_.subspan(static_cast<std::size_t>(cut_.offset(cast_)), static_cast<std::size_t>(cut_.size(cast_)));
         if (!post_.cast({cast_, piece})) return;

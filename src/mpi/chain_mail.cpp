@@ -62,12 +62,12 @@ bool chain_mail::receive(chain_note& n) {
 bool chain_mail::look(bool wait) {
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status{};
-    int found = 1;
-    if (wait)
-        check(MPI_Mprobe(MPI_ANY_SOURCE, note_tag, comm_, &message, &status), "MPI_Mprobe");
-    else
+    int found = 0;
+    if (wait) check(MPI_Mprobe(MPI_ANY_SOURCE, note_tag, comm_, &message, &status), "MPI_Mprobe");
+    // The first look may bring what only the second one finds.
+    for (int looks = 0; looks < 2 && !wait && found == 0; ++looks)
         check(MPI_Improbe(MPI_ANY_SOURCE, note_tag, comm_, &found, &message, &status), "MPI_Improbe");
-    if (found == 0) return false;
+    if (!wait && found == 0) return false;
     int size = 0;
     check(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
     std::vector<std::byte> raw(static_cast<std::size_t>(size));

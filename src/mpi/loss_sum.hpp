@@ -4,26 +4,30 @@
 #include "core/wire.hpp"
 #include "engine/loss_watch.hpp"
 #include "mpi/datatype.hpp"
-#include "rubato/mpi.hpp"
+#include "mpi/process.hpp"
 
 #include <thread>
 
 namespace rubato::mpi {
 
-/// While it waits, other calls of the communicator go on.
-inline void wait_for(MPI_Request& request, communicator& on) {
+/// For who waits.
+inline void let_others_go_on() {
+    (void)under_way_here().help(nullptr, false);  // another rank may wait for what was started before,
+    std::this_thread::yield();                    // and one that this rank waits for may need this core
+}
+
+inline void wait_for(MPI_Request& request) {
     for (int done = 0;;) {
         check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         if (done != 0) return;
-        on.progress();
-        std::this_thread::yield();
+        let_others_go_on();
     }
 }
 
 class loss_sum final : public loss_watch::sum {
 public:
     /// On `comm`, which must be ours, and on which all ranks begin sums in the same order.
-    loss_sum(MPI_Comm comm, communicator& on) : comm_(comm), on_(on) {}
+    explicit loss_sum(MPI_Comm comm) : comm_(comm) {}
 
     void begin(const loss_watch::tally& mine) override {
         mine_ = mine;
@@ -31,13 +35,12 @@ public:
               "MPI_Iallreduce");
     }
     loss_watch::tally end() override {
-        wait_for(request_, on_);
+        wait_for(request_);
         return all_;
     }
 
 private:
     MPI_Comm comm_;
-    communicator& on_;
     loss_watch::tally mine_{};
     loss_watch::tally all_{};
     MPI_Request request_ = MPI_REQUEST_NULL;
@@ -45,7 +48,7 @@ private:
 
 /// Calls with messages of one kind.
 struct sized_calls {
-    sized_calls(double most_lost, MPI_Comm comm, communicator& on) : watch(most_lost), sum(comm, on) {}
+    sized_calls(double most_lost, MPI_Comm comm) : watch(most_lost), sum(comm) {}
 
     bool casts() { return watch.casts(sum); }
     void finish() { watch.finish(sum); }

@@ -8,14 +8,12 @@
 #include "mpi/loss_sum.hpp"
 #include "mpi/multicast_group.hpp"
 #include "mpi/private_communicator.hpp"
-#include "mpi/process.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 #include <random>
-#include <thread>
 
 namespace rubato::mpi {
 namespace {
@@ -129,8 +127,8 @@ private:
         root_waits_for_ = static_cast<multicast_settings::wait>(said.root_waits_for);
         delay_ = time_ns(said.delay);
         const bool insist = said.insist != 0;
-        small_.emplace(insist ? 1 : most_lost_of_small, comm_.get(), on_);
-        large_.emplace(insist ? 1 : most_lost_of_large, comm_.get(), on_);
+        small_.emplace(insist ? 1 : most_lost_of_small, comm_.get());
+        large_.emplace(insist ? 1 : most_lost_of_large, comm_.get());
         const char* const variable = std::getenv("RUBATO_MULTICAST_INTERFACE");
         const std::string interface = how.interface.empty() && variable != nullptr ? variable : how.interface;
         group_.emplace(comm_.get(), on_.hosts(), multicast_group::settings{key_, interface, insist});
@@ -169,10 +167,6 @@ private:
         ++counts_.by_tree;
         on_.bcast({}, data, count, type, root);
     }
-    void idle() {
-        on_.progress();             // another rank may wait for what was started before,
-        std::this_thread::yield();  // and one that this rank waits for may need this core
-    }
 
     void finish() {
         for (sized_calls* calls : {&*small_, &*large_}) calls->finish();
@@ -181,7 +175,7 @@ private:
         check(PMPI_Ireduce_scatter_block(mail_.sent_to().data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_.get(),
                                          &request),
               "MPI_Ireduce_scatter_block");
-        wait_for(request, on_);
+        wait_for(request);
         mail_.drop_until(expected);
     }
 
@@ -229,9 +223,9 @@ loss_watch::tally multicast::state::cast(std::span<std::byte> data, rubato::rank
     cut.per_batch = std::clamp(cut.fragments() / batches_wanted, std::min(least_batch, most), most);
     mpi_post post(*this, cut.bytes);
     if (me_ == root.value && root_waits_for_ == multicast_settings::wait::delay)
-        for (const time_ns begin = own_time() + delay_; own_time() < begin;) idle();
+        for (const time_ns begin = own_time() + delay_; own_time() < begin;) let_others_go_on();
     multicast_chain chain(data, cut, place_in_chain(root), post);
-    while (!chain.progress()) idle();
+    while (!chain.progress()) let_others_go_on();
     counts_.heard += chain.heard();
     counts_.missed += chain.missed();
     return {chain.heard(), chain.missed()};

@@ -37,8 +37,12 @@ std::string multicast_group::find_network(const std::vector<std::int32_t>& hosts
     std::string why = "rank 0 has no interface for multicast";
     const std::string named = broadcast(comm_, how.interface);
     for (const candidate& i : candidates(named)) {
-        why = i ? open(*i, has_neighbours) : "it has no interface for multicast in the network of rank 0";
-        if (!i && !named.empty()) why = fmt::format("no interface '{}' is up and has an IPv4 address", named);
+        if (i)
+            why = open(*i, has_neighbours);
+        else if (named.empty())
+            why = "it has no interface for multicast in the network of rank 0";
+        else
+            why = fmt::format("no interface '{}' is up and has an IPv4 address", named);
         why = first_trouble(why);
         if (!why.empty()) continue;
         std::int64_t mtu = i->mtu;
