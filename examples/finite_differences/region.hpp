@@ -9,7 +9,7 @@ namespace finite_differences {
 
 /// So many points in each direction are in the stencil.
 inline constexpr int reach = 4;
-inline constexpr std::size_t stencil_size = 6 * reach;
+inline constexpr std::size_t stencil_size = std::size_t{6} * reach;
 
 struct point {
     std::array<int, 3> at{};
