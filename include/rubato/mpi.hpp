@@ -326,7 +326,7 @@ public:
 
     /// Everybody knows for whom it has data, and nobody from whom data comes: returns what has come, by rank, and what
     /// came from one rank in the order in which that has given it. Collective; all ranks name the same way. Where
-    /// Rubato chooses, it does by how many partners ranks had in the last exchange.
+    /// Rubato chooses, it tries every way twice for about so many partners, and then takes the fastest.
     std::vector<sparse_receipt> exchange_sparse(std::span<const sparse_send> sends,
                                                 sparse_way how = sparse_way::chosen);
 

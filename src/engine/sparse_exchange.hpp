@@ -63,7 +63,7 @@ public:
         return true;
     }
     /// By rank; those of one rank in the order in which it has given them.
-    RUBATO_API std::vector<incoming> take();
+    std::vector<incoming> take();
 
 private:
     void receive_all() {

@@ -1,10 +1,12 @@
 #include "mpi/sparse.hpp"
 
+#include "core/wire.hpp"
 #include "engine/sparse_exchange.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstring>
 #include <numeric>
@@ -31,11 +33,6 @@ std::int64_t partners(std::span<const sparse_send> sends) {
     return std::unique(all.begin(), all.end()) - all.begin();
 }
 
-/// Ends when all ranks have begun it, as a barrier does, and tells something.
-request start_maximum(communicator& on, std::int64_t& mine) {
-    return on.start("allreduce/recursive_doubling", call::allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_MAX));
-}
-
 /// A message that has come, of whatever length; false if there is none.
 bool receive_one(MPI_Comm comm, int tag, bool wait, sparse_receipt& into) {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -58,8 +55,7 @@ bool receive_one(MPI_Comm comm, int tag, bool wait, sparse_receipt& into) {
 
 class sparse_exchanges::mpi_post final : public sparse_exchange::post {
 public:
-    mpi_post(MPI_Comm comm, int tag, communicator& on, std::int64_t& most_partners)
-        : comm_(comm), tag_(tag), on_(on), most_partners_(most_partners) {}
+    mpi_post(MPI_Comm comm, int tag, communicator& on, told& mine) : comm_(comm), tag_(tag), on_(on), mine_(mine) {}
 
     void send(const outgoing& o) override {
         check(MPI_Issend(o.data.data(), static_cast<int>(o.data.size()), MPI_BYTE, o.to.value, tag_, comm_,
@@ -77,14 +73,14 @@ public:
         i = {rank(one.from), std::move(one.data)};
         return true;
     }
-    void enter_barrier() override { barrier_ = start_maximum(on_, most_partners_); }
+    void enter_barrier() override { barrier_ = start_telling(on_, mine_); }
     bool barrier_has_ended() override { return barrier_.test(); }
 
 private:
     MPI_Comm comm_;
     int tag_;
     communicator& on_;
-    std::int64_t& most_partners_;
+    told& mine_;
     std::vector<MPI_Request> sent_{};
     request barrier_{};
 };
@@ -100,37 +96,43 @@ std::vector<sparse_receipt> sparse_exchanges::run(communicator& on, std::span<co
     return make(on, sends, how);
 }
 
-std::vector<sparse_receipt> sparse_exchanges::make(communicator& on, std::span<const sparse_send> sends,
-                                                   sparse_way how) {
-    // Where ranks have many partners, an alltoallv needs neither receipts nor a barrier.
-    const bool dense = 2 * most_partners_ > on.size() - 1;
-    if (how == sparse_way::chosen) how = dense ? sparse_way::alltoall : sparse_way::consensus;
-    ++number_;
-    switch (how) {
-        case sparse_way::counts: return by_counts(on, sends);
-        case sparse_way::alltoall: {
-            std::int64_t most = partners(sends);
-            request told = start_maximum(on, most);
-            std::vector<sparse_receipt> all = by_alltoall(on, sends);
-            told.wait();
-            most_partners_ = most;
-            return all;
-        }
-        default: return by_consensus(on, sends);
-    }
+/// Ends when all ranks have begun it, as a barrier does.
+request sparse_exchanges::start_telling(communicator& on, told& mine) {
+    return on.start("allreduce/recursive_doubling",
+                    call::allreduce(MPI_IN_PLACE, &mine, numbers_in(mine), MPI_INT64_T, MPI_MAX));
 }
 
-std::vector<sparse_receipt> sparse_exchanges::by_consensus(communicator& on, std::span<const sparse_send> sends) {
+std::vector<sparse_receipt> sparse_exchanges::make(communicator& on, std::span<const sparse_send> sends,
+                                                   sparse_way how) {
+    constexpr std::array ways{sparse_way::consensus, sparse_way::counts, sparse_way::alltoall};
+    if (how == sparse_way::chosen) how = ways[choice_.next()];
+    ++number_;
+    const time_ns came = own_time();
+    told mine{partners(sends), -spent_.count()};
+    std::vector<sparse_receipt> all;
+    if (how == sparse_way::consensus) {
+        all = by_consensus(on, sends, mine);
+    } else {
+        request known = start_telling(on, mine);
+        all = how == sparse_way::counts ? by_counts(on, sends) : by_alltoall(on, sends);
+        known.wait();
+    }
+    choice_.ended(static_cast<std::size_t>(std::ranges::find(ways, how) - ways.begin()), mine.partners,
+                  time_ns(-mine.before));
+    spent_ = own_time() - came;
+    return all;
+}
+
+std::vector<sparse_receipt> sparse_exchanges::by_consensus(communicator& on, std::span<const sparse_send> sends,
+                                                           told& mine) {
     std::vector<outgoing> all;
     for (const sparse_send& s : sends) all.push_back({rank(s.to), s.data});
-    std::int64_t most = partners(sends);
-    mpi_post post(comm_, tag(), on, most);
+    mpi_post post(comm_, tag(), on, mine);
     sparse_exchange exchange(all, post);
     while (!exchange.progress()) {
         on.progress();              // another rank may wait for what was started before,
         std::this_thread::yield();  // and one that this rank waits for may need this core
     }
-    most_partners_ = most;
     std::vector<sparse_receipt> received;
     for (incoming& i : exchange.take()) received.push_back({i.from.value, std::move(i.data)});
     return received;

@@ -1,6 +1,7 @@
 // Sparse exchanges on a communicator.
 #pragma once
 
+#include "engine/sparse_choice.hpp"
 #include "mpi/mpi_transport.hpp"
 #include "rubato/mpi.hpp"
 
@@ -18,8 +19,15 @@ public:
 private:
     class mpi_post;
 
+    /// Told in every exchange, as the largest of all ranks.
+    struct told {
+        std::int64_t partners;
+        std::int64_t before;  ///< minus the time spent in the last exchange: the last to come spends least
+    };
+    static request start_telling(communicator& on, told& mine);
+
     std::vector<sparse_receipt> make(communicator& on, std::span<const sparse_send> sends, sparse_way how);
-    std::vector<sparse_receipt> by_consensus(communicator& on, std::span<const sparse_send> sends);
+    std::vector<sparse_receipt> by_consensus(communicator& on, std::span<const sparse_send> sends, told& mine);
     std::vector<sparse_receipt> by_counts(communicator& on, std::span<const sparse_send> sends);
     static std::vector<sparse_receipt> by_alltoall(communicator& on, std::span<const sparse_send> sends);
     /// Of this exchange: two in a row have different ones.
@@ -28,7 +36,8 @@ private:
     MPI_Comm comm_;
     tag_layout tags_;
     std::uint64_t number_ = 0;
-    std::int64_t most_partners_ = 0;  // of a rank, as far as is known; equal on all ranks
+    sparse_choice choice_{};
+    time_ns spent_{};  // in the last exchange
 };
 
 }  // namespace rubato::mpi

@@ -1,0 +1,40 @@
+#include "engine/sparse_choice.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace rubato {
+namespace {
+
+constexpr int tries = 2;
+
+}  // namespace
+
+std::size_t sparse_choice::next() const {
+    if (!last_) return 0;
+    const auto found = known_.find(last_->partners);
+    if (found == known_.end()) return (last_->way + 1) % ways;
+    const experience& e = found->second;
+    // The time of the last one is not known yet, but it was tried.
+    std::array<int, ways> tried = e.tried;
+    ++tried[last_->way];
+    const auto least = std::ranges::min_element(tried);
+    if (*least < tries) return static_cast<std::size_t>(least - tried.begin());
+    std::size_t best = 0;
+    for (std::size_t w = 1; w < ways; ++w)
+        if (e.tried[best] == 0 || (e.tried[w] > 0 && e.time[w] < e.time[best])) best = w;
+    return best;
+}
+
+void sparse_choice::ended(std::size_t way, std::int64_t partners, time_ns before) {
+    if (last_) {
+        experience& e = known_[last_->partners];
+        time_ns& t = e.time[last_->way];
+        // The best of the tries; later, slowly what it takes now.
+        const int n = e.tried[last_->way]++;
+        t = n == 0 ? before : n < tries ? std::min(t, before) : t + (before - t) / 4;
+    }
+    last_ = exchange{static_cast<int>(std::bit_width(static_cast<std::uint64_t>(partners))), way};
+}
+
+}  // namespace rubato
