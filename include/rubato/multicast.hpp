@@ -9,7 +9,7 @@ namespace rubato::mpi {
 struct multicast_settings {
     /// Of every host, such as "eth0". Empty: as RUBATO_MULTICAST_INTERFACE says; without that, those that are up and in
     /// the same IPv4 network on all hosts are tried.
-    std::string interface {};
+    std::string interface_name{};
     /// What the root waits for before it casts. Datagrams that come before their receiver fill its socket's buffer, and
     /// are lost when that is full; so a root that often comes first may gain by waiting.
     enum class wait : std::uint8_t {

@@ -16,7 +16,9 @@
 //
 // Cost: a multicast of s bytes; where a share e of it is lost, e s G more on the root's link, and the time of a message
 // for every rank in the longest row of ranks that lack the same fragment. If all is lost: a pipelined chain at half
-// speed. Rank counts: any.
+// speed.
+//
+// Rank counts: any.
 #pragma once
 
 #include "rubato/core.hpp"
@@ -38,7 +40,7 @@ struct RUBATO_API fragmentation {
 
     std::int64_t fragments() const { return (bytes + fragment_bytes - 1) / fragment_bytes; }
     std::int64_t batches() const { return (fragments() + per_batch - 1) / per_batch; }
-    /// Of fragments that a batch has.
+    /// How many fragments a batch has.
     std::int64_t fragments_in(std::int64_t batch) const;
     std::int64_t offset(std::int64_t fragment) const { return fragment * fragment_bytes; }
     std::int64_t size(std::int64_t fragment) const;

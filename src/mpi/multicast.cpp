@@ -130,8 +130,8 @@ private:
         small_.emplace(insist ? 1 : most_lost_of_small, comm_.get());
         large_.emplace(insist ? 1 : most_lost_of_large, comm_.get());
         const char* const variable = std::getenv("RUBATO_MULTICAST_INTERFACE");
-        const std::string interface = how.interface.empty() && variable != nullptr ? variable : how.interface;
-        group_.emplace(comm_.get(), on_.hosts(), multicast_group::settings{key_, interface, insist});
+        const std::string named = how.interface_name.empty() && variable != nullptr ? variable : how.interface_name;
+        group_.emplace(comm_.get(), on_.hosts(), multicast_group::settings{key_, named, insist});
     }
 
     /// The chain is a ring of all ranks, cut before the root. Ranks of a host are neighbours in it, so that what was

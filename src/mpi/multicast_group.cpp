@@ -35,7 +35,7 @@ std::string multicast_group::find_network(const std::vector<std::int32_t>& hosts
     if (std::ranges::count(hosts, hosts.front()) == std::ssize(hosts)) return "all ranks are on one host";
     const bool has_neighbours = std::ranges::count(hosts, hosts[static_cast<std::size_t>(me_)]) > 1;
     std::string why = "rank 0 has no interface for multicast";
-    const std::string named = broadcast(comm_, how.interface);
+    const std::string named = broadcast(comm_, how.interface_name);
     for (const candidate& i : candidates(named)) {
         if (i)
             why = open(*i, has_neighbours);

@@ -12,9 +12,9 @@ namespace rubato::mpi {
 class multicast_group {
 public:
     struct settings {
-        std::uint64_t key = 0;     ///< equal on all ranks, and different from those of other groups
-        std::string interface {};  ///< rank 0's; empty: found
-        bool insist = false;       ///< use it whatever is lost; equal on all ranks
+        std::uint64_t key = 0;         ///< equal on all ranks, and different from those of other groups
+        std::string interface_name{};  ///< rank 0's; empty: found
+        bool insist = false;           ///< use it whatever is lost; equal on all ranks
     };
     /// Collective over `comm`, which must be ours. The hosts of its ranks are as problem::hosts has them.
     multicast_group(MPI_Comm comm, const std::vector<std::int32_t>& hosts, const settings& how);

@@ -33,7 +33,8 @@ mpi::settings on_hosts(bool one) {
 }
 
 mpi::multicast_settings over_loopback(bool insist, wait for_what = wait::nothing) {
-    return {.interface = "lo", .root_waits_for = for_what, .delay = std::chrono::microseconds(300), .insist = insist};
+    return {
+        .interface_name = "lo", .root_waits_for = for_what, .delay = std::chrono::microseconds(300), .insist = insist};
 }
 
 void check_bcast(mpi::multicast& m, const kind& k, std::int64_t n, int root, std::uint64_t seed) {
@@ -128,7 +129,7 @@ void check_fallback(mpi::communicator& on, const mpi::multicast_settings& how, c
 void check_fallbacks(mpi::communicator& world, mpi::communicator& host) {
     check_fallback(host, over_loopback(false), "all ranks are on one host");
     mpi::multicast_settings wrong;
-    wrong.interface = "nonesuch";
+    wrong.interface_name = "nonesuch";
     check_fallback(world, wrong, "rank 0: no interface 'nonesuch'");
     check_fallback(world, {}, "rank 0 has no interface for multicast");
     testing::refuse_groups(me == ranks - 1);
