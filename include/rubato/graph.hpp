@@ -4,6 +4,7 @@
 #include "rubato/core.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,23 @@ struct neighbour {
 
     bool exists() const { return rank >= 0; }
     bool operator==(const neighbour&) const = default;
+};
+
+/// A graph in which all ranks have the same neighbours, as seen from their places in a torus.
+struct RUBATO_API torus_view {
+    std::vector<std::int32_t> sizes{};  ///< ranks are numbered along the last dimension first
+    /// Of each chunk of the input, how far it goes in each dimension, 0 to size - 1, and which chunk of the output it
+    /// is there.
+    std::vector<std::vector<std::int32_t>> offsets{};
+    std::vector<std::uint32_t> targets{};
+
+    /// The rank so far away along a dimension.
+    rank shifted(rank from, std::size_t dimension, std::int32_t by) const;
+    /// Over all dimensions, the different distances that chunks go: as many messages are needed if chunks go along one
+    /// dimension after the other, and those that go the same way travel together.
+    std::size_t directions() const;
+
+    bool operator==(const torus_view&) const = default;
 };
 
 class RUBATO_API graph {
@@ -42,14 +60,23 @@ public:
     std::span<const neighbour> sources(rank r) const { return list(sources_, first_source_, r); }
     std::span<const neighbour> destinations(rank r) const { return list(destinations_, first_destination_, r); }
 
+    /// Of the rank that has most, on either side.
+    std::int32_t most_chunks() const { return most_chunks_; }
+
     /// Of a grid, and which of its dimensions are periodic; else empty.
     const std::vector<std::int32_t>& sizes() const { return sizes_; }
     const std::vector<bool>& periodic() const { return periodic_; }
+
+    /// If all ranks have the same neighbours in a torus; of several such tori, the one with the fewest directions. A
+    /// grid's own sizes are tried, and all others of up to three dimensions: a distributed graph has none.
+    const std::optional<torus_view>& torus() const { return torus_; }
 
     bool operator==(const graph&) const = default;
 
 private:
     graph() = default;
+    void look_at_all();
+    std::optional<torus_view> find_torus() const;
     static std::span<const neighbour> list(const std::vector<neighbour>& all, const std::vector<std::size_t>& first,
                                            rank r) {
         const auto i = static_cast<std::size_t>(r.value);
@@ -62,6 +89,8 @@ private:
     std::vector<std::size_t> first_destination_{0};
     std::vector<std::int32_t> sizes_{};
     std::vector<bool> periodic_{};
+    std::optional<torus_view> torus_{};
+    std::int32_t most_chunks_ = 0;
 };
 
 /// "grid:4x4", "torus:4x4x2" (periodic), "moore:4x4" (a torus with all 8 ranks around, 26 in three dimensions), "ring",

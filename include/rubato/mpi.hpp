@@ -35,8 +35,9 @@ private:
 };
 
 /// A message of another rank was longer than this rank expected. The call has ended, with wrong data; the communicator
-/// can still be used. With MPICH the program ends instead if the user's communicator had MPI_ERRORS_ARE_FATAL when
-/// Rubato's was made.
+/// can still be used. Ranks hang if one of them expects data in an alltoallv or neighbor_alltoallv and the other has a
+/// count of 0 for it, or the reverse: then nothing is sent. With MPICH the program ends instead if the user's
+/// communicator had MPI_ERRORS_ARE_FATAL when Rubato's was made.
 class RUBATO_API truncated : public mpi_error {
 public:
     explicit truncated(int code) : mpi_error("a message", code) {}
@@ -424,7 +425,8 @@ private:
     communicator::state* where_;
     selection how_;
     call call_;
-    std::list<std::vector<std::int64_t>> own_{};  // its chunks
+    std::list<std::vector<std::int64_t>> own_{};        // its chunks,
+    std::list<std::vector<MPI_Datatype>> own_types_{};  // and their types
     request under_way_{};
 };
 

@@ -79,7 +79,7 @@ RUBATO_NBC_BOTH(Ialltoall, (void* sendbuf, int sendcount, MPI_Datatype sendtype,
                             MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
 RUBATO_NBC_BOTH(Ialltoallv, (void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf,
                              int* recvcounts, int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle));
-/* Displacements in bytes. Packs before, and unpacks in the call that ends it. */
+/* Displacements in bytes. */
 RUBATO_NBC_BOTH(Ialltoallw,
                 (void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype* sendtypes, void* recvbuf, int* recvcounts,
                  int* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle));

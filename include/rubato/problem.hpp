@@ -78,8 +78,8 @@ struct collective_traits {
     /// Of how many chunks the size of a call is the sum. In a neighbour collective it is that of one, as ranks differ
     /// in how many they have.
     constexpr std::int32_t sized_chunks(std::int32_t ranks) const { return chunked() && !on_graph ? ranks : 1; }
-    /// Data of no length is not sent (layout::skips_empty).
-    constexpr bool skips_empty() const { return irregular && !reduces; }
+    /// Data of no length is not sent (layout::skips_empty): most pairs of ranks may have none.
+    constexpr bool skips_empty() const { return irregular && wide_input && wide_output; }
     /// MPI has it, too.
     constexpr bool in_mpi() const { return !(reduces && on_graph); }
     /// From the root to all.
@@ -89,8 +89,9 @@ struct collective_traits {
     /// MPI has one count and one datatype for both sides.
     constexpr bool one_count() const { return one_buffer() || reduces; }
     /// Every rank can tell how large all chunks are: they are equal, or all ranks are given the same list of counts.
+    /// Among neighbours a rank may have none, and say nothing of a size.
     constexpr bool sizes_known_to_all() const {
-        return !irregular || (!rooted && !on_graph && wide_input != wide_output);
+        return !on_graph && (!irregular || (!rooted && wide_input != wide_output));
     }
     /// Chunks differ, but lie one after the other in the input, and all ranks are told all sizes: so the input measures
     /// the output and scratch, too.

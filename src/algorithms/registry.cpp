@@ -213,7 +213,7 @@ std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {
     if (a.has(round_time) && p.round_time == time_ns{} &&
         std::ranges::adjacent_find(p.arrivals, std::not_equal_to<>()) != p.arrivals.end())
         return "arrivals differ, so it must be told how long a round takes (--round-time)";
-    if (a.has(torus) && !torus_of(*p.neighbours))
+    if (a.has(torus) && (!p.neighbours || !p.neighbours->torus()))
         return "it needs a graph that looks the same from all ranks of a torus, and this one does not";
     return std::nullopt;
 }

@@ -14,8 +14,7 @@
 namespace rubato::bench {
 
 std::string campaign_settings::asked(const contest& c) const {
-    return fmt::format("{} in segments of {}{}{}", c.text, fmt::join(segments_text, ","),
-                       graph_text.empty() ? "" : " on ", graph_text);
+    return fmt::format("{} in segments of {}", c.text, fmt::join(segments_text, ","));
 }
 
 void check(const campaign_settings& how, int me, int ranks) {
@@ -36,9 +35,10 @@ std::vector<planned_case> cases_of(const campaign_settings& how, const std::vect
         for (const std::int64_t bytes : how.bytes)
             for (const std::string& pattern : how.patterns) {
                 const collective_traits& t = traits(c.what);
-                planned_case p{&c,
-                               {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
-                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0, how.asked(c)}};
+                planned_case p{
+                    &c,
+                    {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern, how.datatype,
+                     t.reduces ? how.op : "", t.rooted ? how.root : 0, t.on_graph ? how.graph_text : "", how.asked(c)}};
                 all.push_back(p);
             }
     // Only rank 0 knows which cases are done: other ranks may not see its files.

@@ -60,7 +60,7 @@ public:
         if (!all.some) return from_fewer(all);
         if (all.some->least > limit) return std::nullopt;
         const std::size_t key = all.some->hash + (rough_ ? 1 : 0);
-        const bool alike = asked_.ranks > distinct_ranks && first_of(asked_) == last_of(asked_);
+        const bool alike = asked_.ranks > distinct_ranks && first_of(asked_) == last_of(asked_) && !asked_.neighbours;
         if (const auto same = known.find(key); alike && same != known.end()) return same->second;
         const std::optional<outcome> o = all.steps <= effort_.all ? run(asked_) : from_fewer(all);
         if (o && alike) known.emplace(key, *o);

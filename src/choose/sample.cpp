@@ -4,6 +4,7 @@
 #include "rubato/arrival.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace rubato {
 namespace {
@@ -19,6 +20,12 @@ std::vector<rank> some_ranks(const problem& p) {
         if (std::ranges::find(who, rank(r)) == who.end()) who.emplace_back(r);
     };
     for (const std::int32_t third : {1, 2}) add((p.root.value + third * p.ranks / 3) % p.ranks);
+    if (p.neighbours) {  // ranks differ, and one that has most neighbours bounds the others
+        const auto degree = [&p](std::int32_t r) {
+            return p.neighbours->sources(rank(r)).size() + p.neighbours->destinations(rank(r)).size();
+        };
+        add(std::ranges::max(std::views::iota(0, p.ranks), {}, degree));
+    }
     if (!p.arrivals.empty() && absolute_imbalance(p.arrivals) > time_ns{})
         add(static_cast<std::int32_t>(std::ranges::max_element(p.arrivals) - p.arrivals.begin()));
     return who;

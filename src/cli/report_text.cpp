@@ -75,6 +75,7 @@ std::string heading(const measured_case& c) {
     if (!c.in.datatype.empty()) what += fmt::format(" of {}", c.in.datatype);
     if (t.reduces && !c.in.op.empty()) what += fmt::format(", {}", c.in.op);
     if (t.rooted) what += fmt::format(", root {}", c.in.root);
+    if (t.on_graph) what += fmt::format(", {}", c.in.graph);
     return fmt::format("{}; {} rank{} on {} host{}{}{}", what, c.in.ranks, c.in.ranks == 1 ? "" : "s", c.hosts,
                        c.hosts == 1 ? "" : "s", c.in.conditions.empty() ? "" : "; ", c.in.conditions);
 }

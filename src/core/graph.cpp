@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <numeric>
 
 namespace rubato {
@@ -91,56 +90,74 @@ lists random_edges(std::int64_t degree, std::uint64_t seed, std::int32_t ranks) 
     return destinations;
 }
 
+/// One side's view of an edge.
+struct edge_end {
+    std::pair<std::int32_t, std::int32_t> ranks;  // from, to
+    std::size_t at;                               // in the list of all ranks
+};
+
+/// By the ranks; those of one pair in the order of the list.
+std::vector<edge_end> ends_of(const std::vector<neighbour>& all, const std::vector<std::size_t>& first, bool sends) {
+    std::vector<edge_end> ends;
+    for (std::size_t r = 0; r + 1 < first.size(); ++r)
+        for (std::size_t i = first[r]; i < first[r + 1]; ++i) {
+            const auto me = static_cast<std::int32_t>(r);
+            if (all[i].exists()) ends.push_back({sends ? std::pair(me, all[i].rank) : std::pair(all[i].rank, me), i});
+        }
+    std::ranges::stable_sort(ends, {}, &edge_end::ranks);
+    return ends;
+}
+
 }  // namespace
+
+/// What follows from all edges.
+void graph::look_at_all() {
+    for (rank r; r.value < ranks(); ++r.value)
+        most_chunks_ = static_cast<std::int32_t>(
+            std::max({static_cast<std::size_t>(most_chunks_), sources(r).size(), destinations(r).size()}));
+    torus_ = find_torus();
+}
 
 graph::graph(const lists& sources, const lists& destinations) {
     if (sources.size() != destinations.size())
         throw error(fmt::format("sources of {} ranks and destinations of {}", sources.size(), destinations.size()),
                     "each rank has both", "give as many lists of either kind");
-    // Of each pair, the places of its edges in the list of the first, in their order.
-    std::map<std::pair<std::int32_t, std::int32_t>, std::vector<std::int32_t>> sent;
     const auto ranks = static_cast<std::int32_t>(sources.size());
-    const auto check_rank = [&](std::int32_t r, std::int32_t other) {
-        if (other < -1 || other >= ranks)
-            throw error(fmt::format("rank {} has the neighbour {}", r, other),
-                        fmt::format("ranks are numbered 0 to {}", ranks - 1), "give one of them, or -1 for none");
-    };
-    for (std::int32_t r = 0; r < ranks; ++r) {
-        const auto& mine = destinations[static_cast<std::size_t>(r)];
-        for (std::size_t i = 0; i < mine.size(); ++i) {
-            check_rank(r, mine[i]);
-            if (mine[i] >= 0) sent[{r, mine[i]}].push_back(static_cast<std::int32_t>(i));
-            destinations_.push_back({mine[i], 0});
-        }
-        first_destination_.push_back(destinations_.size());
-    }
-    std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> met;
-    std::size_t paired = 0;
-    for (std::int32_t r = 0; r < ranks; ++r) {
-        const auto& mine = sources[static_cast<std::size_t>(r)];
-        for (std::size_t j = 0; j < mine.size(); ++j) {
-            check_rank(r, mine[j]);
-            neighbour from{mine[j], 0};
-            if (from.exists()) {
-                const auto& places = sent[{from.rank, r}];
-                const std::size_t nth = met[{from.rank, r}]++;
-                if (nth >= places.size())
-                    throw error(fmt::format("rank {} receives from rank {}", r, from.rank),
-                                fmt::format("rank {} does not send to it so often", from.rank),
-                                "give every edge to both of its ranks");
-                from.chunk = places[nth];
-                const std::size_t first = first_destination_[static_cast<std::size_t>(from.rank)];
-                destinations_[first + static_cast<std::size_t>(from.chunk)].chunk = static_cast<std::int32_t>(j);
-                ++paired;
+    const auto take = [ranks](const lists& all, std::vector<neighbour>& into, std::vector<std::size_t>& first) {
+        for (std::int32_t r = 0; r < ranks; ++r) {
+            for (const std::int32_t other : all[static_cast<std::size_t>(r)]) {
+                if (other < -1 || other >= ranks)
+                    throw error(fmt::format("rank {} has the neighbour {}", r, other),
+                                fmt::format("ranks are numbered 0 to {}", ranks - 1),
+                                "give one of them, or -1 for none");
+                into.push_back({other, 0});
             }
-            sources_.push_back(from);
+            first.push_back(into.size());
         }
-        first_source_.push_back(sources_.size());
+    };
+    take(sources, sources_, first_source_);
+    take(destinations, destinations_, first_destination_);
+    // Sorted by their ends, the edges are the same on both sides; those of one pair of ranks are in the order of the
+    // lists.
+    const std::vector<edge_end> sent = ends_of(destinations_, first_destination_, true);
+    const std::vector<edge_end> received = ends_of(sources_, first_source_, false);
+    for (std::size_t i = 0; i < std::max(sent.size(), received.size()); ++i) {
+        const bool begins = i < sent.size() && (i == received.size() || sent[i].ranks <= received[i].ranks);
+        const bool ends = i < received.size() && (i == sent.size() || received[i].ranks <= sent[i].ranks);
+        if (!begins || !ends) {
+            const auto [from, to] = begins ? sent[i].ranks : received[i].ranks;
+            throw error(fmt::format("an edge from rank {} to rank {}", from, to),
+                        fmt::format("only its {} knows it", begins ? "sender" : "receiver"),
+                        "give every edge to both of its ranks");
+        }
+        const auto [from, to] = sent[i].ranks;
+        const auto place = [](std::size_t at, const std::vector<std::size_t>& first, std::int32_t r) {
+            return static_cast<std::int32_t>(at - first[static_cast<std::size_t>(r)]);
+        };
+        destinations_[sent[i].at].chunk = place(received[i].at, first_source_, to);
+        sources_[received[i].at].chunk = place(sent[i].at, first_destination_, from);
     }
-    const auto edges = std::ranges::count_if(destinations_, &neighbour::exists);
-    if (std::cmp_not_equal(paired, edges))
-        throw error("an edge that only its sender knows", fmt::format("{} edges begin, and {} end", edges, paired),
-                    "give every edge to both of its ranks");
+    look_at_all();
 }
 
 graph::graph(const std::vector<std::vector<neighbour>>& sources,
@@ -170,6 +187,7 @@ graph::graph(const std::vector<std::vector<neighbour>>& sources,
     if (sources.size() != destinations.size() || !fit(sources, destinations) || !fit(destinations, sources))
         throw error("neighbours that do not fit", "an edge has two ends, and each names the other",
                     "give every edge to both of its ranks");
+    look_at_all();
 }
 
 graph graph::grid(const std::vector<std::int32_t>& sizes, const std::vector<bool>& periodic) {
@@ -195,6 +213,7 @@ graph graph::grid(const std::vector<std::int32_t>& sizes, const std::vector<bool
         g.first_source_.push_back(g.sources_.size());
         g.first_destination_.push_back(g.destinations_.size());
     }
+    g.look_at_all();
     return g;
 }
 

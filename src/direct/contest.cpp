@@ -202,7 +202,7 @@ void contest::learn(const pending& p) {
         largest = std::max(largest, t.largest_buffer);
     }
     if (sizes_differ()) {
-        s.bytes = largest / with_.how.ranks;
+        s.bytes = largest / chunks();
         if (!contenders_[native].measured) first_.bytes = s.bytes;
     }
     ledger& account = with_.account;

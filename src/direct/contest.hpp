@@ -93,10 +93,14 @@ private:
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
     bool waits_for_all() const;
     bool sizes_differ() const { return !traits(first_.what).sizes_known_to_all(); }
-    /// All chunks, if one has so many bytes.
-    std::int64_t together(std::int64_t bytes) const {
-        return bytes * traits(first_.what).sized_chunks(with_.how.ranks);
+    /// Of the widest buffer.
+    std::int32_t chunks() const {
+        const collective_traits& t = traits(first_.what);
+        if (!t.on_graph) return t.chunked() ? with_.how.ranks : 1;
+        return with_.how.neighbours ? std::max(1, with_.how.neighbours->most_chunks()) : 1;
     }
+    /// All chunks, if one has so many bytes.
+    std::int64_t together(std::int64_t bytes) const { return bytes * chunks(); }
     bool is_small(std::int64_t bytes) const { return sizes_differ() && together(bytes) < smallest; }
     bool is_alike(std::int64_t bytes) const;
     bool follows() const;

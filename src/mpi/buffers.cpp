@@ -1,5 +1,6 @@
 #include "mpi/buffers.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rubato::mpi {
@@ -17,26 +18,33 @@ std::byte* byte_at(const call_side& s, std::int64_t i) {
 }
 
 /// f(type, address of the first element, elements, first byte in the packed form) for each run of consecutive elements
-/// that has data.
+/// that has data. `only`: of these chunks; empty: of all.
 template <class F>
-void for_each_run(const call_side& s, F f) {
-    const auto run = [&](const type_info& t, std::int64_t first_byte, std::int64_t n, std::int64_t at) {
-        if (n > 0 && t.size > 0) f(t, byte_at(s, first_byte), n, at);
-    };
-    if (s.types.empty()) {
-        const type_info t = inspect(s.type);
-        if (s.each.counts.empty()) run(t, s.first * t.extent, s.count * s.wide, 0);
-        for (std::size_t i = 0, at = 0; i < s.each.counts.size(); ++i) {
-            run(t, s.each.displacements[i] * t.extent, s.each.counts[i], static_cast<std::int64_t>(at));
-            at += static_cast<std::size_t>(s.chunk_bytes(i));
-        }
-        return;
-    }
+void for_each_run(const call_side& s, const std::vector<bool>& only, F f) {
+    const type_info one = s.types.empty() ? inspect(s.type) : type_info{};
+    const bool together = s.each.counts.empty() && only.empty();
     std::int64_t at = 0;
-    for (std::size_t i = 0; i < s.types.size(); ++i) {
-        run(inspect(s.types[i]), s.each.displacements[i], s.each.counts[i], at);
-        at += s.chunk_bytes(i);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(together ? std::min(s.wide, 1) : s.wide); ++i) {
+        const type_info& t = s.types.empty() ? one : s.types[i];
+        std::int64_t n = together ? s.count * s.wide : s.count;
+        std::int64_t first = s.first + static_cast<std::int64_t>(i) * s.count;
+        if (!s.each.counts.empty()) {
+            n = s.each.counts[i];
+            first = s.each.displacements[i];
+        }
+        const std::int64_t byte = s.types.empty() ? first * t.extent : first;
+        if (n > 0 && t.size > 0 && (only.empty() || only[i])) f(t, byte_at(s, byte), n, at);
+        at += n * t.size;
     }
+}
+
+/// The chunks of the output that a plan writes.
+std::vector<bool> written_by(const schedule& s, std::int32_t chunks) {
+    std::vector<bool> all(static_cast<std::size_t>(chunks));
+    for (const step& t : s.steps)
+        if (t.writes() && t.to == buffer::output)
+            for (block b = t.target; b < t.target + t.count; ++b) all[b / s.parts] = true;
+    return all;
 }
 
 }  // namespace
@@ -63,13 +71,14 @@ void buffers::bind(const call_facts& c, const plan& p, bool safe_in_place, MPI_C
     layout_ = {};
     unit_ = {};
     staged_output_ = {};
+    written_.clear();
     const collective_traits& t = c.traits();
     if (!t.moves_data()) return;
     const bool copy_input = c.in_place && !safe_in_place;
     if (t.reduces)
         bind_combined(c, copy_input, comm);
     else
-        bind_moved(c, copy_input, comm);
+        bind_moved(c, p, copy_input, comm);
     bind_scratch(p);
 }
 
@@ -125,7 +134,7 @@ void buffers::bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm)
     copy_elements(unit_, c.in.address, memory_.input, n, comm);
 }
 
-void buffers::bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm) {
+void buffers::bind_moved(const call_facts& c, const plan& p, bool copy_input, MPI_Comm comm) {
     const call_side& in = c.in;
     const call_side& out = c.out;
     const bool stage_input = in.used && (copy_input || !in.is_dense());
@@ -137,7 +146,7 @@ void buffers::bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm) {
     if (out.used) memory_.output = byte_at(out, out.first * out.element);
     if (stage_input) {
         memory_.input = input_.reserve(static_cast<std::size_t>(total(layout_.input, in.wide)));
-        for_each_run(in, [&](const type_info& type, const std::byte* first, std::int64_t n, std::int64_t at) {
+        for_each_run(in, {}, [&](const type_info& type, const std::byte* first, std::int64_t n, std::int64_t at) {
             pack(type, first, n, memory_.input + at, comm);
         });
     }
@@ -146,18 +155,16 @@ void buffers::bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm) {
         // In place, the own chunk of a scatter's root is part of what the user sends, and stays as it is.
         if (!(c.in_place && c.traits().spreads())) staged_output_ = out;
         // At the border of a grid nothing comes, and what the user has there stays.
-        if (c.traits().on_graph)
-            for_each_run(out, [&](const type_info& type, const std::byte* first, std::int64_t n, std::int64_t at) {
-                pack(type, first, n, memory_.output + at, comm);
-            });
+        if (c.traits().on_graph) written_ = written_by(p.steps(), out.wide);
     }
 }
 
 void buffers::finish(MPI_Comm comm) {
     if (!staged_output_.used) return;
-    for_each_run(staged_output_, [&](const type_info& type, std::byte* first, std::int64_t n, std::int64_t at) {
-        unpack(type, memory_.output + at, first, n, comm);
-    });
+    for_each_run(staged_output_, written_,
+                 [&](const type_info& type, std::byte* first, std::int64_t n, std::int64_t at) {
+                     unpack(type, memory_.output + at, first, n, comm);
+                 });
 }
 
 void buffers::leak() {

@@ -54,12 +54,13 @@ public:
 private:
     void bind_scratch(const plan& p);
     void bind_combined(const call_facts& c, bool copy_input, MPI_Comm comm);
-    void bind_moved(const call_facts& c, bool copy_input, MPI_Comm comm);
+    void bind_moved(const call_facts& c, const plan& p, bool copy_input, MPI_Comm comm);
 
     layout layout_{};
     memory memory_{};
     type_info unit_{};
-    call_side staged_output_{};  // to be unpacked at the end, if used
+    call_side staged_output_{};    // to be unpacked at the end, if used,
+    std::vector<bool> written_{};  // and of its chunks these; empty: all
     workspace scratch_{};
     workspace input_{};
     workspace output_{};

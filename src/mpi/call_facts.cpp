@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 namespace rubato::mpi {
 namespace {
@@ -29,15 +28,21 @@ void check_chunks(const chunks& each, bool packed, int chunks, std::string_view 
             throw error(fmt::format("{} counts, displacements or datatypes for {} {}s", n, chunks, whose),
                         fmt::format("there must be one for each {}", whose), "check the arguments of the collective");
     for (const std::int64_t n : each.counts) check_count(n);
-    for (const MPI_Datatype type : each.types) check_type(type);
+    for (std::size_t i = 0; i < each.types.size(); ++i)
+        if (each.counts[i] > 0) check_type(each.types[i]);
 }
 
 bool has_data(const call_side& s) { return s.used && s.bytes() > 0; }
 
-/// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses. The lowest addresses hold no data.
+/// MPI_BOTTOM, which is address 0, is right for datatypes that hold addresses, and for places that are addresses. The
+/// lowest addresses hold no data.
 bool is_nowhere(const call_side& s) {
     constexpr std::ptrdiff_t lowest_address = 4096;
-    return s.address == nullptr && s.types.empty() && has_data(s) && inspect(s.type).true_lower < lowest_address;
+    if (s.address != nullptr || !has_data(s)) return false;
+    if (s.types.empty()) return inspect(s.type).true_lower < lowest_address;
+    for (std::size_t i = 0; i < s.types.size(); ++i)
+        if (s.chunk_bytes(i) > 0 && s.each.displacements[i] + s.types[i].true_lower < lowest_address) return true;
+    return false;
 }
 
 /// By the standard the first rank's output is not significant in an exscan, but MPICH checks it.
@@ -80,18 +85,19 @@ void check_buffers(const call& c, const call_facts& f) {
                     "pass MPI_IN_PLACE, or another buffer");
 }
 
-/// With one chunk, or as many as there are others: of `count` elements each or, in a v-form, each of its own size.
-call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type,
-                    std::optional<int> others, const call_facts& of) {
+/// With one chunk, or one for each of the others: of `count` elements each or, in a v-form, each of its own size.
+call_side used_side(const void* address, std::int64_t count, const chunks& each, MPI_Datatype type, bool wide,
+                    int others, const call_facts& of) {
     call_side s;
     s.used = true;
     s.address = address;
-    s.wide = others.value_or(1);
-    if (others && of.traits().irregular) {
+    s.wide = wide ? others : std::min(others, 1);
+    if (wide && of.traits().irregular) {
         check_chunks(each, of.traits().measured_by_input(), s.wide, of.traits().on_graph ? "neighbour" : "rank");
         s.each = each;
-        s.types.assign(each.types.begin(), each.types.end());
-        if (!s.types.empty()) return s;
+        for (std::size_t i = 0; i < each.types.size(); ++i)
+            s.types.push_back(each.counts[i] > 0 ? inspect(each.types[i]) : type_info{});
+        if (!s.types.empty() || s.wide == 0) return s;
     } else {
         check_count(count);
         s.count = count;
@@ -104,20 +110,18 @@ call_side used_side(const void* address, std::int64_t count, const chunks& each,
 
 call_side input_of(const call& c, const call_facts& of) {
     const collective_traits& t = of.traits();
-    std::optional<int> others;
-    if (t.wide_input) others = t.on_graph ? of.neighbours.destinations : of.ranks;
-    if (!t.one_count()) return used_side(c.send, c.send_count, c.send_chunks, c.send_type, others, of);
+    const int others = t.on_graph ? of.neighbours.destinations : of.ranks;
+    if (!t.one_count()) return used_side(c.send, c.send_count, c.send_chunks, c.send_type, t.wide_input, others, of);
     const bool from_recv = t.one_buffer() || of.in_place;
-    return used_side(from_recv ? c.recv : c.send, c.recv_count, c.recv_chunks, c.recv_type, others, of);
+    return used_side(from_recv ? c.recv : c.send, c.recv_count, c.recv_chunks, c.recv_type, t.wide_input, others, of);
 }
 
 call_side output_of(const call& c, const call_facts& of) {
     const collective_traits& t = of.traits();
     const std::int64_t count =
         t.measured_by_input() ? of.in.each.counts[static_cast<std::size_t>(of.me)] : c.recv_count;
-    std::optional<int> others;
-    if (t.wide_output) others = t.on_graph ? of.neighbours.sources : of.ranks;
-    return used_side(c.recv, count, c.recv_chunks, c.recv_type, others, of);
+    const int others = t.on_graph ? of.neighbours.sources : of.ranks;
+    return used_side(c.recv, count, c.recv_chunks, c.recv_type, t.wide_output, others, of);
 }
 
 bool is_in_place(const call& c, const collective_traits& t, int me) {
@@ -163,7 +167,7 @@ chunk_table call_side::in_bytes(bool packed) const {
 }
 
 std::int64_t call_side::chunk_bytes(std::size_t chunk) const {
-    return each.counts[chunk] * (types.empty() ? element : element_bytes(types[chunk]));
+    return each.counts[chunk] * (types.empty() ? element : types[chunk].size);
 }
 
 std::int64_t call_side::bytes() const {
@@ -174,8 +178,7 @@ std::int64_t call_side::bytes() const {
 }
 
 bool call_side::is_dense() const {
-    const auto dense = [](MPI_Datatype t) { return inspect(t).dense; };
-    return types.empty() ? dense(type) : std::ranges::all_of(types, dense);
+    return types.empty() ? inspect(type).dense : std::ranges::all_of(types, &type_info::dense);
 }
 
 template <class Look>
@@ -210,12 +213,17 @@ call_facts::call_facts(const call& c, int my_rank, int size, degrees around, boo
     if (!out.used) out.count = in.count, out.type = in.type, out.element = in.element;
 
     bytes = agreed_bytes = intent::unknown;
-    for (const call_side* one : {&in, &out})
-        if (known && one->used && one->each.counts.empty()) bytes = one->count * one->element;
+    // Of a side that has chunks, if one does: MPI libraries do not look at the other's count.
+    for (const bool some : {false, true})
+        for (const call_side* one : {&in, &out})
+            if (known && one->used && one->each.counts.empty() && (one->wide > 0) == some)
+                bytes = one->count * one->element;
     const call_side& wide = t.wide_input ? in : out;
-    if (!t.irregular)
+    if (!t.sizes_known_to_all())
+        agreed_bytes = intent::unknown;
+    else if (!t.irregular)
         agreed_bytes = bytes;
-    else if (known && t.sizes_known_to_all() && wide.used)
+    else if (known && wide.used)
         agreed_bytes = sum(wide.each.counts) * wide.element / ranks;
 
     if (!t.reduces) return;
@@ -250,7 +258,7 @@ void call_facts::keep_types(std::vector<MPI_Datatype>& copies) {
     for (call_side* const s : {&in, &out}) {
         if (!s->used) continue;
         if (s->types.empty()) keep(s->type);
-        std::ranges::for_each(s->types, keep);
+        for (type_info& t : s->types) keep(t.type);
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/player.hpp"
+#include "mpi/datatype.hpp"
 #include "mpi/topology.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/mpi.hpp"
@@ -18,9 +19,10 @@ struct call_side {
     std::int64_t count = 0;  ///< elements per chunk
     chunks each{};           ///< of a v-form, instead of count
     MPI_Datatype type = MPI_BYTE;
-    std::vector<MPI_Datatype> types{};  ///< of a w-form's chunks, instead of type
-    std::int64_t element = 1;           ///< bytes of an element in a message
-    std::int32_t wide = 1;              ///< chunks
+    /// Of a w-form's chunks, instead of type. Those of empty chunks are not looked at, as MPI libraries do.
+    std::vector<type_info> types{};
+    std::int64_t element = 1;  ///< bytes of an element in a message
+    std::int32_t wide = 1;     ///< chunks; none if nobody gets them, or gives them
     bool used = false;
 
     /// The rank's own chunk of a buffer that has one for each rank.
@@ -82,7 +84,7 @@ struct call_facts {
         for (const call_side* const s : {&in, &out}) {
             if (!s->used) continue;
             if (s->types.empty()) use(*s, s->type);
-            for (const MPI_Datatype t : s->types) use(*s, t);
+            for (const type_info& t : s->types) use(*s, t.type);
         }
     }
     /// The program may free its datatypes from now on: the call uses copies, which the caller frees.

@@ -280,6 +280,7 @@ public:
     void progress() {
         const std::lock_guard lock(mutex_);
         (void)look(false);
+        (void)help();  // somebody may call this to wait
     }
 
     void processing_start() {
@@ -713,6 +714,7 @@ persistent_call::persistent_call(communicator& where, const selection& how, cons
     for (chunks* each : {&call_.send_chunks, &call_.recv_chunks}) {
         each->counts = own_.emplace_back(each->counts.begin(), each->counts.end());
         each->displacements = own_.emplace_back(each->displacements.begin(), each->displacements.end());
+        each->types = own_types_.emplace_back(each->types.begin(), each->types.end());
     }
 }
 persistent_call& persistent_call::operator=(persistent_call&& other) noexcept {
@@ -721,6 +723,7 @@ persistent_call& persistent_call::operator=(persistent_call&& other) noexcept {
     how_ = std::move(other.how_);
     call_ = other.call_;
     own_ = std::move(other.own_);
+    own_types_ = std::move(other.own_types_);
     return *this;
 }
 void persistent_call::expect() { where_->expect(*where_->outline_of(how_, call_).what); }

@@ -10,8 +10,8 @@ namespace {
 void make_typed(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* request) {
     const auto run = [&](auto blocking, auto nonblocking, const auto& from, const auto& to, const char* name) {
         const auto made = [&](auto function, auto... more) {
-            return function(c.send, n.send_counts.data(), from.data(), c.send_chunks.types.data(), c.recv,
-                            n.recv_counts.data(), to.data(), c.recv_chunks.types.data(), comm, more...);
+            return function(c.send, n.send_counts.data(), from.data(), n.send_types.data(), c.recv,
+                            n.recv_counts.data(), to.data(), n.recv_types.data(), comm, more...);
         };
         check(request == nullptr ? made(blocking) : made(nonblocking, request), name);
     };
@@ -43,7 +43,7 @@ void make(MPI_Comm comm, const call& c, const narrow_counts& n, MPI_Request* req
         else                                                                    \
             check(MPI_I##what(ARGUMENTS(__VA_ARGS__), request), "MPI_I" #what); \
         break;
-    if (!c.send_chunks.types.empty() || !c.recv_chunks.types.empty()) return make_typed(comm, c, n, request);
+    if (n.typed) return make_typed(comm, c, n, request);
     switch (c.what) {
 #include "mpi/calls.def"
         case collective::neighbor_reduce:

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,6 +37,10 @@ struct wide_chunks {
 const algorithm& chosen_for(const mpi::call_facts& c) {
     const algorithm& a = mpi::default_algorithm(c.what, c.ranks, c.agreed_bytes);
     return a.early ? find_algorithm(a.id.substr(0, a.id.rfind('+'))) : a;
+}
+
+bool has_no_type(MPI_Datatype type, const mpi::chunks& each) {
+    return type == MPI_DATATYPE_NULL || std::ranges::find(each.types, MPI_DATATYPE_NULL) != each.types.end();
 }
 
 /// The steps of this rank.
@@ -69,7 +74,8 @@ public:
         } catch (const error& e) {
             const collective_traits& t = traits(c.what);
             if (t.reduces && c.op == MPI_OP_NULL) throw misuse(MPI_ERR_OP, e);
-            if (c.recv_type == MPI_DATATYPE_NULL || c.send_type == MPI_DATATYPE_NULL) throw misuse(MPI_ERR_TYPE, e);
+            if (has_no_type(c.recv_type, call_.recv_chunks) || has_no_type(c.send_type, call_.send_chunks))
+                throw misuse(MPI_ERR_TYPE, e);
             throw;
         }
     }

@@ -5,6 +5,7 @@
 #include "rubato/nbc_schedule.h"
 
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 namespace rubato::nbc {
@@ -18,6 +19,13 @@ using mpi::misuse;
     throw misuse(MPI_ERR_TOPOLOGY, "a communicator without neighbours",
                  "MPI gives it no topology, or an edge of its graph goes one way only",
                  "make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent");
+}
+
+int topology_of(MPI_Comm comm) {
+    mpi::check_communicator(comm);
+    int kind = MPI_UNDEFINED;
+    check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+    return kind;
 }
 
 int exchange(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send = {},
@@ -38,7 +46,9 @@ NBC_Schedule shift(const void* send, int send_count, MPI_Datatype send_type, int
                    MPI_Datatype recv_type, int from, int me) {
     NBC_Schedule made = nullptr;
     const auto done = [](int code) {
-        if (code != NBC_OK) throw misuse(MPI_ERR_ARG, "no shift", "an argument is wrong", "see what was said before");
+        if (code != NBC_OK)
+            throw misuse(code == NBC_DATATYPE_NOT_SUPPORTED ? MPI_ERR_TYPE : MPI_ERR_ARG, "no shift",
+                         "an argument is wrong", "see what was said before");
     };
     done(NBC_Sched_create(&made));
     try {
@@ -112,20 +122,26 @@ int PNBC_Icart_shift_xchg(void* sendbuf, int sendcount, MPI_Datatype sendtype, v
                           MPI_Datatype recvtype, int direction, int disp, MPI_Comm comm, NBC_Handle* handle) {
     return answer("NBC_Icart_shift_xchg", [&] {
         const stopwatch watch(spent.start);
-        check_handle(handle) = {};
-        int kind = MPI_UNDEFINED;
-        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
-        if (kind != MPI_CART)
+        if (handle != nullptr) *handle = {};
+        if (topology_of(comm) != MPI_CART)
             throw misuse(MPI_ERR_TOPOLOGY, "a communicator without a grid", "data is shifted along a dimension of one",
                          "make one with MPI_Cart_create");
-        int from = MPI_PROC_NULL;
-        int to = MPI_PROC_NULL;
-        check(MPI_Cart_shift(comm, direction, disp, &from, &to), "MPI_Cart_shift");
-        NBC_Schedule made =
-            shift(sendbuf, sendcount, sendtype, to, recvbuf, recvcount, recvtype, from, mpi::rank_in(comm));
-        if (NBC_Start(handle, comm, &made) == NBC_OK) return;
+        NBC_Schedule made = nullptr;
+        std::exception_ptr wrong;
+        try {
+            int from = MPI_PROC_NULL;
+            int to = MPI_PROC_NULL;
+            check(MPI_Cart_shift(comm, direction, disp, &from, &to), "MPI_Cart_shift");
+            made = shift(sendbuf, sendcount, sendtype, to, recvbuf, recvcount, recvtype, from, mpi::rank_in(comm));
+        } catch (...) {
+            wrong = std::current_exception();
+        }
+        // Without a schedule it is refused, and counted: other ranks may have started theirs.
+        const int code = NBC_Start(handle, comm, wrong ? nullptr : &made);
+        if (wrong) std::rethrow_exception(wrong);
+        if (code == NBC_OK) return;
         NBC_Sched_free(&made);
-        throw misuse(MPI_ERR_OTHER, "no shift", "it could not be started", "see what was said before");
+        throw misuse(MPI_ERR_ARG, "no shift", "it could not be started", "see what was said before");
     });
 }
 
@@ -134,8 +150,7 @@ int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int*
         if (indegree == nullptr || outdegree == nullptr || weighted == nullptr)
             throw misuse(MPI_ERR_ARG, "no place for the result", "the call has three",
                          "pass the addresses of variables");
-        int kind = MPI_UNDEFINED;
-        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+        const int kind = topology_of(comm);
         if (kind == MPI_UNDEFINED) refuse_topology();
         const mpi::degrees around = mpi::degrees_of(comm);
         *indegree = around.sources;
@@ -150,8 +165,7 @@ int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int*
 int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
                         int* destinations, int* destweights) {
     return answer("NBC_Comm_neighbors", [&] {
-        int kind = MPI_UNDEFINED;
-        check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
+        const int kind = topology_of(comm);
         if (kind == MPI_UNDEFINED) refuse_topology();
         if (kind == MPI_DIST_GRAPH)
             return check(MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations,

@@ -34,7 +34,8 @@ int start(const char* name, MPI_Comm comm, NBC_Handle* handle, Make make) {
         if (handle != nullptr) *handle = {};
         known& k = prepared(comm);
         if (handle == nullptr) mpi::looked_at_calls(*k.ours).pass();  // other ranks may make the call
-        give(check_handle(handle), make(k), k);
+        NBC_Handle& into = check_handle(handle);
+        give(into, make(k), k);
     });
 }
 

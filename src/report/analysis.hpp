@@ -21,6 +21,7 @@ struct setup {
     std::string op{};
     std::int32_t root = 0;
     std::int32_t ranks = 0;
+    std::string graph{};       ///< of a neighbour collective
     std::string conditions{};  ///< those in which the runs of a report differ, such as "start=barrier"
 
     bool operator==(const setup&) const = default;

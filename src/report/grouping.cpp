@@ -96,7 +96,7 @@ public:
 private:
     std::size_t find_or_add(std::vector<measured_case>& cases, const results::measured_case& c) const {
         measured_case fresh;
-        fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks(), differs_};
+        fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks(), c.graph, differs_};
         fresh.bytes = c.bytes;
         fresh.pattern = c.pattern;
         const auto same = [&](const measured_case& old) {

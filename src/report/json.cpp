@@ -111,6 +111,7 @@ json as_json(const measured_case& c) {
              {"datatype", c.in.datatype},
              {"op", kind.reduces ? c.in.op : ""},
              {"root", kind.rooted ? json(c.in.root) : json()},
+             {"graph", kind.on_graph ? json(c.in.graph) : json()},
              {"ranks", c.in.ranks},
              {"conditions", c.in.conditions},
              {"hosts", c.hosts},

@@ -115,6 +115,7 @@ void simulate_instead(observed& o, std::size_t row) {
     const observe::row& r = o.from.rows[row];
     const auto ranks = static_cast<std::int32_t>(o.from.communicators[r.communicator].members.size());
     if (!o.network || !r.seen || ranks < 2 || r.root >= ranks) return;
+    if (traits(r.what).on_graph) return;  // who has which neighbours was not recorded
     problem p;
     p.what = r.what;
     p.ranks = ranks;

@@ -25,7 +25,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(conditions, command, rubato, com
                                                 cores, hosts, started, seed, start, tolerance, delay, prediction,
                                                 computation, model, link, clock_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collective, bytes, pattern, datatype, op, root,
-                                                asked)
+                                                graph, asked)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(contestant, in_case, name, id, segments, round_time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sample, in_case, name, repetition, stage, late, arrivals, exits,
                                                 predicted, bound, begun_early)
@@ -117,8 +117,8 @@ std::map<std::string, std::string> decisive(const conditions& c) {
 }
 
 bool same(const measured_case& a, const measured_case& b) {
-    return std::tie(a.collective, a.bytes, a.pattern, a.datatype, a.op, a.root, a.asked) ==
-           std::tie(b.collective, b.bytes, b.pattern, b.datatype, b.op, b.root, b.asked);
+    return std::tie(a.collective, a.bytes, a.pattern, a.datatype, a.op, a.root, a.graph, a.asked) ==
+           std::tie(b.collective, b.bytes, b.pattern, b.datatype, b.op, b.root, b.graph, b.asked);
 }
 
 recorder::recorder(std::string file, existing how) : file_(std::move(file)) {

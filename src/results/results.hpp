@@ -61,6 +61,7 @@ struct measured_case {
     std::string datatype{};
     std::string op{};
     std::int32_t root = 0;
+    std::string graph{};  ///< of a neighbour collective
     std::string asked{};  ///< the contestants that were asked for, and how vectors are cut
     bool done = false;    ///< nothing is missing; there is a line for that
 };

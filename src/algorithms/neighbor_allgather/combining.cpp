@@ -18,7 +18,7 @@ using way = std::vector<std::int32_t>;  // how far along each of the first dimen
 }  // namespace
 
 schedule neighbor_allgather_combining(const problem& p, rank me) {
-    const torus_view t = *torus_of(*p.neighbours);
+    const torus_view& t = *p.neighbours->torus();
     builder b(p, me, 1);
     std::map<way, slice> held{{{}, b.input()}};  // the chunk of the rank from which this way leads here
     for (std::size_t d = 0; d < t.sizes.size(); ++d) {

@@ -12,7 +12,7 @@
 namespace rubato {
 
 schedule neighbor_alltoall_combining(const problem& p, rank me) {
-    const torus_view t = *torus_of(*p.neighbours);
+    const torus_view& t = *p.neighbours->torus();
     builder b(p, me, 1);
     std::vector<slice> at;          // where each chunk lies that this rank holds,
     std::vector<std::size_t> left;  // and how many dimensions are left for it

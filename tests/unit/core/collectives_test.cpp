@@ -39,7 +39,9 @@ TEST(collectives, have_buffers) {
 
 TEST(collectives, tell_their_sizes) {
     EXPECT_EQ(those_that([](const auto& t) { return !t.sizes_known_to_all(); }),
-              "scatterv gatherv alltoallv neighbor_allgatherv neighbor_alltoallv");
+              "scatterv gatherv alltoallv neighbor_allgather neighbor_alltoall neighbor_allgatherv neighbor_alltoallv "
+              "neighbor_reduce");
+    EXPECT_EQ(those_that([](const auto& t) { return t.skips_empty(); }), "alltoallv neighbor_alltoallv");
     EXPECT_EQ(those_that([](const auto& t) { return t.measured_by_input(); }), "reduce_scatter");
     EXPECT_EQ(those_that([](const auto& t) { return t.chunked(); }),
               "scatter gather allgather alltoall reduce_scatter_block scatterv gatherv allgatherv alltoallv "
