@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 
 packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev openmpi-bin libopenmpi-dev
 build_packages := libgtest-dev libbenchmark-dev libboost-dev libhwy-dev
-test_packages := pkg-config mpich libmpich-dev libfftw3-dev libbz2-dev gfortran iproute2 ethtool chromium
+test_packages := pkg-config mpich libmpich-dev libfftw3-dev libbz2-dev gfortran iproute2 nftables ethtool chromium
 long_packages := clang clang-format clang-tidy
 
 .PHONY: build run test test-long test-builds bench lint install clean
