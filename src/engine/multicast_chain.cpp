@@ -44,6 +44,7 @@ multicast_chain::multicast_chain(std::span<std::byte> data, const fragmentation&
       over_(static_cast<std::size_t>(cut.batches())),
       answers_(static_cast<std::size_t>(cut.batches())),
       wanted_(static_cast<std::size_t>(cut.batches())),
+      asked_(static_cast<std::size_t>(cut.batches())),
       incomplete_(cut.batches()),
       unanswered_(where.after && !cut.whole ? cut.batches() : 0) {
     for (std::int64_t b = 0; b < cut_.batches(); ++b)
@@ -65,7 +66,7 @@ bool multicast_chain::progress() {
 }
 
 bool multicast_chain::has_ended() {
-    return incomplete_ == 0 && unanswered_ == 0 && unserved_ == 0 && post_.under_way() == 0;
+    return incomplete_ == 0 && unsent_ == 0 && unanswered_ == 0 && unserved_ == 0 && post_.under_way() == 0;
 }
 
 /// On the root, too, which may hear itself: else its datagrams would fill the place for those of the next root.
@@ -114,6 +115,10 @@ void multicast_chain::take_pieces(const chain_note& n) {
         left = left.subspan(size);
     });
     if (!left.empty()) throw different_sizes();
+    std::uint64_t& asked = asked_[static_cast<std::size_t>(n.batch)];
+    if (asked == 0) return;
+    asked &= ~n.fragments;
+    unsent_ -= asked == 0 ? 1 : 0;
 }
 
 /// False if it was here before.
@@ -154,8 +159,11 @@ void multicast_chain::end_casting(std::int64_t batch) {
     const auto b = static_cast<std::size_t>(batch);
     if (cut_.whole || over_[b]) return;
     over_[b] = true;
-    if (!is_root())
+    if (!is_root()) {
         post_.send(*where_.before, {.what = chain_note::kind::lacks, .batch = batch, .fragments = lacks_[b]});
+        asked_[b] = lacks_[b];
+        unsent_ += asked_[b] != 0 ? 1 : 0;
+    }
     if (where_.after && !answers_[b]) post_.send(*where_.after, {.what = chain_note::kind::over, .batch = batch});
 }
 

@@ -11,8 +11,9 @@
 //   pieces   of these fragments, as many as the predecessor has; the rest when it has them
 //
 // No time-outs, no receipts at the root. A rank waits for what it lacks, and in a large message for its successor's
-// answers. A rank may leave before it is told that a batch is over, so notes of calls that have ended may still come:
-// the post drops them.
+// answers. It also waits for all pieces that it has asked for, though it may hear them meanwhile: they may be so long
+// that the predecessor cannot leave before they are taken. A rank may leave before it is told that a batch is over, so
+// notes of calls that have ended may still come: the post drops them.
 //
 // Cost: a multicast of s bytes; where a share e of it is lost, e s G more on the root's link, and the time of a message
 // for every rank in the longest row of ranks that lack the same fragment. If all is lost: a pipelined chain at half
@@ -120,6 +121,8 @@ private:
     std::vector<bool> answers_{};          // of the successor, that have come
     std::vector<std::uint64_t> wanted_{};  // of each batch, what the successor waits for
     std::deque<std::int64_t> to_serve_{};  // batches of which some of that is here
+    std::vector<std::uint64_t> asked_{};   // of each batch, what the predecessor has yet to send
+    std::int64_t unsent_ = 0;              // batches of which it has to send something
     std::int64_t passed_ = 0;              // batches before this one are over
     std::int64_t incomplete_;              // batches
     std::int64_t unanswered_;              // batches, by the successor

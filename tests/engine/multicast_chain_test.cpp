@@ -35,6 +35,7 @@ public:
         std::uint64_t call;
         std::uint64_t due;
         chain_note what;
+        bool is_long;
     };
     struct packet {
         std::uint64_t due;
@@ -46,6 +47,7 @@ public:
         std::map<std::uint64_t, std::deque<chain_note>> notes{};  // received, by call
         datagram_inbox inbox{key, 64};
         std::vector<std::byte> raw{};
+        std::size_t untaken = 0;  // long notes that it has sent
     };
 
     std::uint64_t now = 0;
@@ -71,12 +73,14 @@ public:
         }
         return true;
     }
-    void send(rank from, rank to, std::uint64_t call, chain_note n) {
+    /// A long note leaves its sender when its receiver takes it.
+    void send(rank from, rank to, std::uint64_t call, chain_note n, bool is_long = false) {
         std::uint64_t due = later();
         for (const letter& l : at(to).letters)
             if (l.from == from) due = std::max(due, l.due);
         pieces += n.what == chain_note::kind::pieces ? 1 : 0;
-        at(to).letters.push_back({from, call, due, std::move(n)});
+        if (is_long) ++at(from).untaken;
+        at(to).letters.push_back({from, call, due, std::move(n), is_long});
     }
 
 private:
@@ -102,16 +106,16 @@ private:
 
 class memory_post : public multicast_chain::post {
 public:
-    memory_post(network& n, rank me, std::uint64_t call, std::int64_t bytes)
-        : network_(n), me_(me), call_(call), bytes_(bytes) {
-        n.at(me).inbox.begin(call, bytes);
+    memory_post(network& n, rank me, std::uint64_t call, const fragmentation& cut)
+        : network_(n), me_(me), call_(call), cut_(cut) {
+        n.at(me).inbox.begin(call, cut.bytes);
     }
 
     bool cast(const multicast_chain::datagram& d) override {
         datagram_head head;
         head.key = key;
         head.call = call_;
-        head.bytes = static_cast<std::uint64_t>(bytes_);
+        head.bytes = static_cast<std::uint64_t>(cut_.bytes);
         head.fragment = static_cast<std::uint64_t>(d.fragment);
         return network_.cast(head, d.data);
     }
@@ -130,7 +134,8 @@ public:
     void send(rank to, chain_note n) override {
         overfull_ |= n.what == chain_note::kind::pieces && not_left() >= 16;
         left_.push_back(network_.later());
-        network_.send(me_, to, call_, std::move(n));
+        const bool is_long = n.what == chain_note::kind::pieces && !cut_.whole;
+        network_.send(me_, to, call_, std::move(n), is_long);
     }
     bool receive(chain_note& n) override {
         network::host& h = network_.at(me_);
@@ -139,6 +144,7 @@ public:
                 ++l;
                 continue;
             }
+            if (l->is_long) --network_.at(l->from).untaken;
             if (l->call >= call_) h.notes[l->call].push_back(std::move(l->what));
             l = h.letters.erase(l);
         }
@@ -154,7 +160,7 @@ public:
     }
     std::size_t not_left() {
         std::erase_if(left_, [this](std::uint64_t when) { return when <= network_.now; });
-        return left_.size();
+        return left_.size() + network_.at(me_).untaken;
     }
     /// Data was sent though enough was under way.
     bool overfull() const { return overfull_; }
@@ -163,7 +169,7 @@ private:
     network& network_;
     rank me_;
     std::uint64_t call_;
-    std::int64_t bytes_;
+    fragmentation cut_;
     std::vector<std::uint64_t> left_{};  // when each note has left
     bool overfull_ = false;
 };
@@ -221,7 +227,7 @@ std::string run(dice& random, std::int32_t ranks, const weather& w, const std::v
         const broadcast& b = calls[p.at];
         if (!p.now) {
             p.data = me == b.root ? b.data : std::vector<std::byte>(b.data.size(), std::byte{0xcc});
-            p.post = std::make_unique<memory_post>(between, rank(me), p.at + 1, b.cut.bytes);
+            p.post = std::make_unique<memory_post>(between, rank(me), p.at + 1, b.cut);
             p.now = std::make_unique<multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
         }
         if (!p.now->progress()) continue;
@@ -280,7 +286,7 @@ std::vector<process> begin(network& between, const broadcast& b, std::int32_t ra
     for (std::int32_t me = 0; me < ranks; ++me) {
         process& p = all[static_cast<std::size_t>(me)];
         p.data = me == b.root ? b.data : std::vector<std::byte>(b.data.size());
-        p.post = std::make_unique<memory_post>(between, rank(me), 1, b.cut.bytes);
+        p.post = std::make_unique<memory_post>(between, rank(me), 1, b.cut);
         p.now = std::make_unique<multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
     }
     return all;
@@ -352,6 +358,22 @@ TEST(multicast_chain, a_rank_asks_for_what_it_lacks_as_soon_as_something_behind_
     EXPECT_EQ(asked, 1);
 }
 
+TEST(multicast_chain, a_rank_takes_the_pieces_that_it_asked_for_though_it_has_heard_them) {
+    dice random(1);
+    network between(2, random, {});
+    const broadcast b{.cut = {100, 3, 4, false}, .data = std::vector<std::byte>(100, std::byte{7})};
+    std::vector<process> all = begin(between, b, 2);
+    (void)all[0].now->progress();
+    auto late = std::exchange(between.at(rank(1)).packets, {});
+    (void)all[1].now->progress();  // it is told that all is over
+    (void)all[0].now->progress();
+    between.at(rank(1)).packets = std::move(late);
+    std::vector<bool> ended(2);
+    look(all, 10, 2, ended);
+    EXPECT_EQ(ended, std::vector<bool>(2, true));
+    EXPECT_GT(between.pieces, 0);
+}
+
 /// The last datagrams come together with the first note.
 class late_post final : public memory_post {
 public:
@@ -378,7 +400,7 @@ TEST(multicast_chain, a_rank_listens_once_more_when_it_is_told_that_a_batch_is_o
     std::vector<process> all = begin(between, b, 2);
     (void)all[0].now->progress();
     std::vector<std::byte> data(100);
-    late_post post(between, rank(1), 1, 100);
+    late_post post(between, rank(1), 1, b.cut);
     post.keep(between, std::exchange(between.at(rank(1)).packets, {}));
     multicast_chain second(data, b.cut, place_of(b, 1, 2), post);
     EXPECT_TRUE(second.progress());
@@ -393,12 +415,12 @@ TEST(multicast_chain, the_root_casts_when_the_awaited_rank_has_come) {
         .cut = {10, 3, 4, true}, .waits = true, .awaited = 2, .data = std::vector<std::byte>(10, std::byte{7})};
     process root;
     root.data = b.data;
-    root.post = std::make_unique<memory_post>(between, rank(0), 1, b.cut.bytes);
+    root.post = std::make_unique<memory_post>(between, rank(0), 1, b.cut);
     root.now = std::make_unique<multicast_chain>(root.data, b.cut, place_of(b, 0, 3), *root.post);
     for (int n = 0; n < 10; ++n) EXPECT_FALSE(root.now->progress());
     EXPECT_TRUE(between.at(rank(1)).packets.empty());
     std::vector<std::byte> data(10);
-    memory_post post(between, rank(2), 1, b.cut.bytes);
+    memory_post post(between, rank(2), 1, b.cut);
     const multicast_chain awaited(data, b.cut, place_of(b, 2, 3), post);
     EXPECT_TRUE(root.now->progress());
     EXPECT_EQ(between.at(rank(1)).packets.size(), 4);
@@ -409,8 +431,9 @@ TEST(multicast_chain, different_sizes_are_an_error) {
     network between(2, random, {.lost = 100});
     for (const std::int64_t other : {9, 11, 13, 100}) {
         std::vector<std::byte> data(static_cast<std::size_t>(other));
-        memory_post post(between, rank(1), 1, other);
-        multicast_chain second(data, {other, 3, 64, true}, {.before = rank(0)}, post);
+        const fragmentation cut{other, 3, 64, true};
+        memory_post post(between, rank(1), 1, cut);
+        multicast_chain second(data, cut, {.before = rank(0)}, post);
         between.send(rank(0), rank(1), 1,
                      {chain_note::kind::pieces, 0, 0b1111, std::vector<std::byte>(10, std::byte{7})});
         EXPECT_THROW((void)second.progress(), error) << other;
