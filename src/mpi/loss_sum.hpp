@@ -6,15 +6,9 @@
 #include "mpi/datatype.hpp"
 #include "mpi/process.hpp"
 
-#include <thread>
+#include <memory>
 
 namespace rubato::mpi {
-
-/// For who waits.
-inline void let_others_go_on() {
-    (void)under_way_here().help(nullptr, false);  // another rank may wait for what was started before,
-    std::this_thread::yield();                    // and one that this rank waits for may need this core
-}
 
 inline void wait_for(MPI_Request& request) {
     for (int done = 0;;) {
@@ -28,22 +22,30 @@ class loss_sum final : public loss_watch::sum {
 public:
     /// On `comm`, which must be ours, and on which all ranks begin sums in the same order.
     explicit loss_sum(MPI_Comm comm) : comm_(comm) {}
+    /// After an error the sum may never end, and MPI may use its memory until the process ends.
+    ~loss_sum() override {
+        if (now_->request != MPI_REQUEST_NULL) (void)now_.release();
+    }
+    loss_sum(const loss_sum&) = delete;
+    loss_sum& operator=(const loss_sum&) = delete;
 
     void begin(const loss_watch::tally& mine) override {
-        mine_ = mine;
-        check(PMPI_Iallreduce(&mine_, &all_, numbers_in(mine_), MPI_INT64_T, MPI_SUM, comm_, &request_),
+        now_->mine = mine;
+        check(PMPI_Iallreduce(&now_->mine, &now_->all, numbers_in(mine), MPI_INT64_T, MPI_SUM, comm_, &now_->request),
               "MPI_Iallreduce");
     }
     loss_watch::tally end() override {
-        wait_for(request_);
-        return all_;
+        wait_for(now_->request);
+        return now_->all;
     }
 
 private:
+    struct under_way {
+        loss_watch::tally mine{}, all{};
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
     MPI_Comm comm_;
-    loss_watch::tally mine_{};
-    loss_watch::tally all_{};
-    MPI_Request request_ = MPI_REQUEST_NULL;
+    std::unique_ptr<under_way> now_ = std::make_unique<under_way>();
 };
 
 /// Calls with messages of one kind.

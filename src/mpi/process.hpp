@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace rubato::mpi {
 
@@ -31,6 +32,12 @@ RUBATO_API background& background_thread();
 
 /// The communicators of this process that have calls under way.
 RUBATO_API mutual_help& under_way_here();
+
+/// For who waits, again and again.
+inline void let_others_go_on() {
+    (void)under_way_here().help(nullptr, false);  // another rank may wait for what was started before,
+    std::this_thread::yield();                    // and one that this rank waits for may need this core
+}
 
 /// What is wrong with a variable of the background thread; empty if nothing is, or if nobody reads it.
 std::string wrong_environment();

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
 #include <utility>
 
 namespace rubato::nbc {
@@ -50,10 +49,7 @@ void await_room(known& k, std::uint64_t number, std::uint64_t most) {
                 return number - run->number() < most;  // the oldest
         return true;
     };
-    while (!has_room()) {
-        (void)mpi::under_way_here().help(nullptr, false);
-        std::this_thread::yield();  // one that it waits for may need this core
-    }
+    while (!has_room()) mpi::let_others_go_on();
 }
 
 /// A rank that is refused has counted it, as others may have started theirs.

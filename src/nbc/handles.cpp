@@ -4,7 +4,6 @@
 #include "mpi/looked_at_calls.hpp"
 #include "mpi/process.hpp"
 
-#include <thread>
 #include <utility>
 
 namespace rubato::nbc {
@@ -75,8 +74,7 @@ void meet(MPI_Comm comm) {
     for (int there = 0;;) {
         mpi::check(PMPI_Test(&all, &there, MPI_STATUS_IGNORE), "MPI_Test");
         if (there != 0) return;
-        (void)mpi::under_way_here().help(nullptr, false);
-        std::this_thread::yield();  // one that it waits for may need this core
+        mpi::let_others_go_on();
     }
 }
 
