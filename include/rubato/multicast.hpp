@@ -48,12 +48,15 @@ public:
     multicast& operator=(multicast&&) noexcept;
 
     /// As MPI_Bcast. All ranks give the same number of bytes; if not, a rank that sees it throws, and others may hang.
+    /// After a call that has thrown, for whatever reason, all further calls of this rank throw.
     void bcast(void* data, std::int64_t count, MPI_Datatype type, int root);
 
     /// Whether calls are multicast at present; equal on all ranks.
     bool works() const;
     /// In words; empty if nothing goes another way at present.
     std::string why_not() const;
+    /// What to change on this rank's host so that less is lost, in words; empty if nothing is known.
+    std::string advice() const;
     multicast_counts counts() const;
 
 private:

@@ -203,9 +203,10 @@ void casting_communicators::say_why_not() {
     if (on_.rank() != 0) return;
     for (const auto& [insists, m] : made_) {
         const std::string why = m.why_not();
-        if (why.empty() || why == said_) continue;
-        said_ = why;
-        fmt::print(stderr, "rubato: bcast/multicast goes by a tree: {}\n", why);
+        const std::string advice = m.advice();
+        if (!why.empty() && said_.insert(why).second)
+            fmt::print(stderr, "rubato: bcast/multicast goes by a tree: {}\n", why);
+        if (!advice.empty() && said_.insert(advice).second) fmt::print(stderr, "rubato: bcast/multicast: {}\n", advice);
     }
 }
 

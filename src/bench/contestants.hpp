@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,13 +47,13 @@ public:
     explicit casting_communicators(mpi::communicator& on) : on_(on) {}
 
     mpi::multicast& get(const mpi::multicast_settings& how);
-    /// Rank 0 says why calls are not multicast, once for each reason.
+    /// Rank 0 says why calls are not multicast, and what would help, each once.
     void say_why_not();
 
 private:
     mpi::communicator& on_;
     std::map<bool, mpi::multicast> made_{};  // by whether it insists
-    std::string said_{};
+    std::set<std::string> said_{};
 };
 
 /// The selection for Rubato's communicators; empty for the library's own. Arrivals are not in it.

@@ -26,9 +26,8 @@ public:
     /// Messages that MPI still reads.
     std::size_t under_way();
 
-    /// Messages to each rank, and from all of them.
+    /// Messages to each rank.
     const std::vector<std::int64_t>& sent_to() const { return sent_to_; }
-    std::int64_t received() const { return received_; }
     /// Receives messages of calls that have ended, until so many were received; waits for them.
     void drop_until(std::int64_t received);
 
@@ -47,6 +46,7 @@ private:
     static void keep(std::deque<posted> sent);
 
     MPI_Comm comm_;
+    std::uint64_t begun_ = 0;  // calls
     std::uint64_t call_ = 0;
     std::int64_t bytes_ = 0;
     std::map<std::uint64_t, std::deque<letter>> come_{};  // by call, of this one and later ones

@@ -68,28 +68,11 @@ public:
     state& operator=(const state&) = delete;
 
     void bcast(void* data, std::int64_t count, MPI_Datatype type, int root) {
-        if (!group_->why_not().empty()) return by_tree(data, count, type, root);
-        ++call_;
-        if (count < 0) throw error(fmt::format("a count of {}", count), "there are no fewer than 0 elements", "give 0");
-        if (root < 0 || root >= ranks_)
-            throw error(fmt::format("root {}", root), fmt::format("there are ranks 0 to {}", ranks_ - 1),
-                        "give one of them");
-        check_committed(type, comm_.get());
-        const type_info t = inspect(type);
-        const std::int64_t bytes = count * t.size;
-        if (bytes == 0) return;
-        sized_calls& calls = bytes <= most_small ? *small_ : *large_;
-        if (!calls.casts()) return by_tree(data, count, type, root);
-        ++counts_.calls;
+        if (broken_)
+            throw error("a broadcast after one that has failed", "this rank and others may count calls differently",
+                        "correct the call that has failed");
         broken_ = true;  // unless it ends well
-        if (t.dense) {
-            calls.watch.add(cast({static_cast<std::byte*>(data), static_cast<std::size_t>(bytes)}, rubato::rank(root)));
-        } else {
-            packed_.resize(static_cast<std::size_t>(bytes));
-            if (me_ == root) pack(t, data, count, packed_.data(), comm_.get());
-            calls.watch.add(cast(packed_, rubato::rank(root)));
-            if (me_ != root) unpack(t, packed_.data(), data, count, comm_.get());
-        }
+        make(data, count, type, root);
         broken_ = false;
     }
 
@@ -102,6 +85,7 @@ public:
                                    100 * calls->watch.lost(), size);
         return why;
     }
+    std::string advice() const { return group_->advice(); }
     multicast_counts counts() const {
         multicast_counts all = counts_;
         all.sent = group_->sent();
@@ -160,6 +144,29 @@ private:
             if (me_ == drawn.value) p.tells = root;
         }
         return p;
+    }
+
+    void make(void* data, std::int64_t count, MPI_Datatype type, int root) {
+        if (!group_->why_not().empty()) return by_tree(data, count, type, root);
+        ++call_;
+        rubato::check(problem{.what = collective::bcast, .ranks = ranks_, .root = rubato::rank(root)});
+        const call_facts known(call::bcast(data, count, type, root), me_, ranks_, {});
+        if (known.wrong) std::rethrow_exception(known.wrong);
+        check_committed(type, comm_.get());
+        if (known.bytes == 0) return;
+        sized_calls& calls = known.bytes <= most_small ? *small_ : *large_;
+        if (!calls.casts()) return by_tree(data, count, type, root);
+        ++counts_.calls;
+        const auto bytes = static_cast<std::size_t>(known.bytes);
+        const type_info t = inspect(type);
+        if (t.dense) {
+            calls.watch.add(cast({static_cast<std::byte*>(data), bytes}, rubato::rank(root)));
+        } else {
+            packed_.resize(bytes);
+            if (me_ == root) pack(t, data, count, packed_.data(), comm_.get());
+            calls.watch.add(cast(packed_, rubato::rank(root)));
+            if (me_ != root) unpack(t, packed_.data(), data, count, comm_.get());
+        }
     }
 
     loss_watch::tally cast(std::span<std::byte> data, rubato::rank root);
@@ -241,6 +248,7 @@ void multicast::bcast(void* data, std::int64_t count, MPI_Datatype type, int roo
 }
 bool multicast::works() const { return state_->works(); }
 std::string multicast::why_not() const { return state_->why_not(); }
+std::string multicast::advice() const { return state_->advice(); }
 multicast_counts multicast::counts() const { return state_->counts(); }
 
 }  // namespace rubato::mpi

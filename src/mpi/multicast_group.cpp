@@ -33,10 +33,13 @@ multicast_group::multicast_group(MPI_Comm comm, const std::vector<std::int32_t>&
 
 std::string multicast_group::find_network(const std::vector<std::int32_t>& hosts, const settings& how) {
     if (std::ranges::count(hosts, hosts.front()) == std::ssize(hosts)) return "all ranks are on one host";
-    const bool has_neighbours = std::ranges::count(hosts, hosts[static_cast<std::size_t>(me_)]) > 1;
+    // Not by `hosts`: there the user may have named parts of a machine.
+    const std::vector<std::int32_t> machines = hosts_of(comm_);
+    const bool has_neighbours = std::ranges::count(machines, machines[static_cast<std::size_t>(me_)]) > 1;
     std::string why = "rank 0 has no interface for multicast";
     const std::string named = broadcast(comm_, how.interface_name);
-    for (const candidate& i : candidates(named)) {
+    const found all = candidates(named);
+    for (const candidate& i : all.to_try) {
         if (i)
             why = open(*i, has_neighbours);
         else if (named.empty())
@@ -51,29 +54,40 @@ std::string multicast_group::find_network(const std::vector<std::int32_t>& hosts
         if (!how.insist) why = first_trouble(probe(i->name));
         if (why.empty()) return {};
     }
+    if (all.others > 0)
+        why += fmt::format(
+            "; not tried: {} more of rank 0's networks (RUBATO_MULTICAST_INTERFACE names an interface of one)",
+            all.others);
     return why;
 }
 
-/// Equally many on all ranks; none where this rank has none in that network.
-std::vector<multicast_group::candidate> multicast_group::candidates(const std::string& named) {
-    if (!named.empty()) return {interface_named(named)};
+multicast_group::found multicast_group::candidates(const std::string& named) {
+    if (!named.empty()) return {{interface_named(named)}};
     const std::vector<network_interface> mine = multicast_interfaces();
     struct {
+        std::int64_t number;
         std::array<std::int64_t, most_networks> address, mask;
-    } networks{};
+    } networks{std::ssize(mine), {}, {}};
     for (std::size_t i = 0; i < std::min(mine.size(), most_networks); ++i) {
         networks.address[i] = mine[i].network();
         networks.mask[i] = mine[i].mask;
     }
     check(PMPI_Bcast(&networks, numbers_in(networks), MPI_INT64_T, 0, comm_), "MPI_Bcast");
-    std::vector<candidate> all;
+    found all;
+    all.others = std::max<std::int64_t>(0, networks.number - static_cast<std::int64_t>(most_networks));
     for (std::size_t i = 0; i < most_networks && networks.mask[i] != 0; ++i) {
         const auto same = std::ranges::find_if(mine, [&](const network_interface& n) {
             return n.network() == networks.address[i] && n.mask == networks.mask[i];
         });
-        all.push_back(same == mine.end() ? candidate() : *same);
+        all.to_try.push_back(same == mine.end() ? candidate() : *same);
     }
     return all;
+}
+
+std::string multicast_group::advice() const {
+    if (!socket_ || socket_->buffer() >= wanted_buffer / 4) return {};
+    return fmt::format("its socket holds {} for a late rank; 'sysctl -w net.core.rmem_max={}' allows more",
+                       format_bytes(socket_->buffer()), wanted_buffer);
 }
 
 /// What is wrong on this rank.

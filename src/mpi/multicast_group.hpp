@@ -21,6 +21,8 @@ public:
 
     /// Why it does not work, the same on all ranks; empty if it does.
     const std::string& why_not() const { return why_not_; }
+    /// What is to be changed on this host so that less is lost; empty if nothing is known.
+    std::string advice() const;
     /// The bytes of a fragment; equal on all ranks.
     std::int64_t fragment() const { return fragment_; }
 
@@ -35,9 +37,13 @@ public:
 
 private:
     using candidate = std::optional<network_interface>;
+    struct found {
+        std::vector<candidate> to_try{};  // equally many on all ranks; none where this rank has none in that network
+        std::int64_t others = 0;          // of rank 0, that are not tried
+    };
 
     std::string find_network(const std::vector<std::int32_t>& hosts, const settings& how);
-    std::vector<candidate> candidates(const std::string& named);
+    found candidates(const std::string& named);
     std::string open(const network_interface& i, bool has_neighbours);
     std::string probe(const std::string& interface);
     std::string first_trouble(const std::string& mine) const;

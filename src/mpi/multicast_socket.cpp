@@ -65,7 +65,6 @@ sockaddr_in group_of(std::uint64_t key) {
 
 constexpr std::int64_t headers = 28;           // of IP and UDP
 constexpr std::int64_t largest_packet = 9000;  // what is longer, as on loopback, loses too much at once
-constexpr int buffered = 8 << 20;              // bytes, for a rank that comes late; the system may give less
 
 }  // namespace
 
@@ -100,7 +99,7 @@ multicast_socket::multicast_socket(const network_interface& on, std::uint64_t ke
     member.imr_multiaddr = group.sin_addr;
     member.imr_ifindex = on.index;
     // The larger buffer needs a right that few processes have.
-    if (!set(SOL_SOCKET, SO_RCVBUFFORCE, buffered)) (void)set(SOL_SOCKET, SO_RCVBUF, buffered);
+    if (!set(SOL_SOCKET, SO_RCVBUFFORCE, wanted_buffer)) (void)set(SOL_SOCKET, SO_RCVBUF, wanted_buffer);
     // All ranks of a host hear a group, and a socket hears no other group than its own.
     const bool made = set(SOL_SOCKET, SO_REUSEADDR, 1) &&
                       bind(socket_, reinterpret_cast<const sockaddr*>(&group), sizeof group) == 0 &&
@@ -114,6 +113,13 @@ multicast_socket::multicast_socket(const network_interface& on, std::uint64_t ke
 }
 
 multicast_socket::~multicast_socket() { close(socket_); }
+
+std::int64_t multicast_socket::buffer() const {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    if (getsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
+    return bytes / 2;  // Linux tells twice what it was asked for
+}
 
 bool multicast_socket::send(const datagram_head& head, std::span<const std::byte> data) {
     std::array<iovec, 2> parts{

@@ -26,6 +26,9 @@ std::optional<network_interface> interface_named(const std::string& name);
 /// The bytes of a fragment, so that a datagram is one packet.
 std::int64_t fragment_bytes(std::int64_t mtu);
 
+/// Bytes, for a rank that comes late; the system may give less.
+inline constexpr int wanted_buffer = 8 << 20;
+
 class multicast_socket {
 public:
     /// Group and port follow from the key. `to_this_host`: other ranks of this host hear it, too. Throws if a call of
@@ -40,6 +43,8 @@ public:
     /// The next datagram, whoever sent it, until the next call; false if there is none.
     bool receive(std::span<const std::byte>& raw);
 
+    /// The bytes that the system gives its buffer.
+    std::int64_t buffer() const;
     std::uint64_t sent() const { return sent_; }
     std::uint64_t received() const { return received_; }
 

@@ -2,9 +2,10 @@
 // roots; and that all ranks go another way where multicast does not work. Ranks count as hosts of their own, and
 // datagrams go over loopback: run it by tests/mpi/multicast_alone, in a network without a way out.
 //
-//   mpirun -n P multicast [--beside]
+//   mpirun -n P multicast [--beside | --through INTERFACE]
 //
-// --beside: less of it, while another job does the same.
+// --beside: less of it, while another job does the same. --through: less of it, through another interface, where ranks
+// of one machine hear each other only if they ask for it, and which is in five networks.
 #include "rubato/multicast.hpp"
 
 #include "support/lossy_sockets.hpp"
@@ -25,16 +26,21 @@ using wait = mpi::multicast_settings::wait;
 int me = 0;
 int ranks = 1;
 std::vector<kind> all_kinds;
+std::string interface_name = "lo";
+std::int64_t notes_sent = 0;
+std::int64_t notes_received = 0;
 
-mpi::settings on_hosts(bool one) {
+mpi::settings each_on_a_host() {
     mpi::settings s;
-    for (int r = 0; r < ranks; ++r) s.hosts.push_back(one ? 0 : r);
+    for (int r = 0; r < ranks; ++r) s.hosts.push_back(r);
     return s;
 }
 
 mpi::multicast_settings over_loopback(bool insist, wait for_what = wait::nothing) {
-    return {
-        .interface_name = "lo", .root_waits_for = for_what, .delay = std::chrono::microseconds(300), .insist = insist};
+    return {.interface_name = interface_name,
+            .root_waits_for = for_what,
+            .delay = std::chrono::microseconds(300),
+            .insist = insist};
 }
 
 void check_bcast(mpi::multicast& m, const kind& k, std::int64_t n, int root, std::uint64_t seed) {
@@ -108,6 +114,21 @@ void check_one_deaf(mpi::communicator& world) {
     if (me != ranks / 2) expect(m.counts().heard > m.counts().missed, "another rank has lost most");
 }
 
+/// Ranks that come so late that they hear all at once need no notes: MPI must not have to keep them.
+void check_notes(mpi::communicator& world) {
+    for (const std::int64_t count : {10, 3000}) {
+        mpi::multicast m(world, over_loopback(true));
+        notes_sent = notes_received = 0;
+        for (std::uint64_t n = 0; n < 400; ++n) {
+            if (me != 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+            check_bcast(m, all_kinds[0], count, 0, n);
+        }
+        const std::int64_t kept = sum(notes_sent) - sum(notes_received);
+        expect(sum(notes_sent) >= 400, "no notes were sent");
+        expect(kept < 150 * (ranks - 1), fmt::format("MPI keeps {} notes of {}", kept, sum(notes_sent)));
+    }
+}
+
 /// The same words on all ranks.
 void expect_why(const mpi::multicast& m, const std::string& part) {
     const std::string why = m.why_not();
@@ -127,7 +148,7 @@ void check_fallback(mpi::communicator& on, const mpi::multicast_settings& how, c
 }
 
 void check_fallbacks(mpi::communicator& world, mpi::communicator& host) {
-    check_fallback(host, over_loopback(false), "all ranks are on one host");
+    check_fallback(host, over_loopback(true), "all ranks are on one host");
     mpi::multicast_settings wrong;
     wrong.interface_name = "nonesuch";
     check_fallback(world, wrong, "rank 0: no interface 'nonesuch'");
@@ -137,6 +158,20 @@ void check_fallbacks(mpi::communicator& world, mpi::communicator& host) {
     testing::refuse_groups(false);
     testing::lose(me == ranks - 1 ? 1 : 0);
     check_fallback(world, over_loopback(false), fmt::format("rank {}: of 16 datagrams of rank 0, 0 came", ranks - 1));
+    testing::lose(0);
+}
+
+void check_advice(mpi::communicator& world) {
+    testing::give_small_buffers(true);
+    const mpi::multicast m(world, over_loopback(false));
+    testing::give_small_buffers(false);
+    expect(m.advice().starts_with("its socket holds 64 KiB"), "small buffers are not seen: " + m.advice());
+}
+
+/// More networks than are tried.
+void check_many_networks(mpi::communicator& world) {
+    testing::lose(1);
+    check_fallback(world, {}, "not tried: 1 more of rank 0's networks");
     testing::lose(0);
 }
 
@@ -158,7 +193,7 @@ void check_change(mpi::communicator& world) {
 }
 
 void check_two_groups(mpi::communicator& world) {
-    mpi::communicator other(MPI_COMM_WORLD, on_hosts(false));
+    mpi::communicator other(MPI_COMM_WORLD, each_on_a_host());
     mpi::multicast first(world, over_loopback(false));
     mpi::multicast second(other, over_loopback(false));
     std::vector<mpi::request> under_way;
@@ -176,11 +211,18 @@ void check_two_groups(mpi::communicator& world) {
 }
 
 void check_refusals(mpi::communicator& world) {
-    mpi::multicast m(world, over_loopback(false));
     int value = me;
-    refusal("a root that there is not", [&] { m.bcast(&value, 1, MPI_INT, ranks); });
-    refusal("a negative count", [&] { m.bcast(&value, -1, MPI_INT, 0); });
-    check_calls(m, 5, 9);
+    const auto refused = [&](const char* what, void* data, int count, int root) {
+        mpi::multicast m(world, over_loopback(false));
+        check_calls(m, 5, 9);
+        const std::string why = refusal(what, [&] { m.bcast(data, count, MPI_INT, root); });
+        const std::string usual = refusal(what, [&] { world.bcast({}, data, count, MPI_INT, root); });
+        expect(why == usual, fmt::format("'{}' instead of '{}'", why, usual));
+        refusal("a call after one that has failed", [&] { m.bcast(&value, 1, MPI_INT, 0); });
+    };
+    refused("a root that there is not", &value, 1, ranks);
+    refused("a negative count", &value, -1, 0);
+    refused("no buffer", nullptr, 10, 0);
     mpi::multicast_settings early;
     early.root_waits_for = wait::delay;
     early.delay = -time_ns(1);
@@ -201,21 +243,38 @@ void check_beside(mpi::communicator& world) {
 
 }  // namespace
 
+/// The library's notes go through here.
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+                         MPI_Request* request) {
+    ++notes_sent;
+    return PMPI_Isend(data, count, type, to, tag, comm, request);
+}
+extern "C" int MPI_Mrecv(void* data, int count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+    ++notes_received;
+    return PMPI_Mrecv(data, count, type, message, status);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     all_kinds = testing::kinds();
     try {
-        mpi::communicator world(MPI_COMM_WORLD, on_hosts(false));
-        if (argc == 2 && std::string(argv[1]) == "--beside") {
+        mpi::communicator world(MPI_COMM_WORLD, each_on_a_host());
+        if (argc == 3 && std::string(argv[1]) == "--through") {
+            interface_name = argv[2];
+            check_losses(world, 10);
+            check_many_networks(world);
+        } else if (argc == 2 && std::string(argv[1]) == "--beside") {
             check_beside(world);
             check_losses(world, 10);
         } else {
-            mpi::communicator host(MPI_COMM_WORLD, on_hosts(true));
+            mpi::communicator host(MPI_COMM_WORLD);
             check_losses(world, 40);
             check_one_deaf(world);
+            check_notes(world);
             check_fallbacks(world, host);
+            check_advice(world);
             check_change(world);
             check_two_groups(world);
             check_refusals(world);

@@ -13,6 +13,7 @@ namespace {
 
 double lost = 0;
 bool refuses = false;
+bool gives_little = false;
 std::vector<int> joined;
 
 void attach(int socket) {
@@ -37,6 +38,8 @@ void rubato::testing::lose(double share) {
 
 void rubato::testing::refuse_groups(bool refused) { refuses = refused; }
 
+void rubato::testing::give_small_buffers(bool small) { gives_little = small; }
+
 void rubato::testing::cast_noise(std::span<const std::byte> raw) {
     sockaddr_in group{};
     socklen_t size = sizeof group;
@@ -46,10 +49,13 @@ void rubato::testing::cast_noise(std::span<const std::byte> raw) {
 
 extern "C" int setsockopt(int socket, int level, int option, const void* value, socklen_t size) {
     const bool joins = level == IPPROTO_IP && option == IP_ADD_MEMBERSHIP;
-    if (joins && refuses) {
+    const bool forces = level == SOL_SOCKET && option == SO_RCVBUFFORCE;
+    if ((joins && refuses) || (forces && gives_little)) {
         errno = EPERM;
         return -1;
     }
+    const int little = 64 << 10;
+    if (level == SOL_SOCKET && option == SO_RCVBUF && gives_little) value = &little;
     const int result = static_cast<int>(syscall(SYS_setsockopt, socket, level, option, value, size));
     if (joins && result == 0) {
         std::erase(joined, socket);

@@ -11,6 +11,8 @@ namespace rubato::testing {
 void lose(double share);
 /// From now on no socket can join a group.
 void refuse_groups(bool refused);
+/// From now on sockets get small buffers, whatever they ask for.
+void give_small_buffers(bool small);
 /// Sends this to the group that was joined last.
 void cast_noise(std::span<const std::byte> raw);
 
