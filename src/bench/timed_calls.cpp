@@ -169,6 +169,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const mpi::call job = e.prepare(++number_);
     if (with_steps) ours->record_steps();
     const std::uint64_t begun_before = ours->begun_early();
+    const std::uint64_t by_tree_before = casting != nullptr ? casting->counts().by_tree : 0;
     const time_ns start = start_time();
     const time_ns planned = start + arrivals[static_cast<std::size_t>(me_)];
     pass_time_until(start);
@@ -197,6 +198,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     const std::int64_t zero = all.front().start;
     outcome result;
     result.seen.name = c.known.name;
+    if (casting != nullptr && casting->counts().by_tree > by_tree_before) result.seen.by_tree = casting->why_not();
     for (std::size_t r = 0; r < arrivals.size(); ++r) {
         result.seen.arrivals.emplace_back(all[r].arrival - zero);
         result.seen.exits.emplace_back(all[r].exit - zero);

@@ -42,11 +42,19 @@ std::optional<double> early_ranks(const std::vector<call>& calls) {
     return ranks / static_cast<double>(calls.size());
 }
 
+/// Multicast that does not work is a tree, though it keeps its name.
+std::optional<std::string_view> tree_remark(const std::vector<call>& calls) {
+    const auto trees = std::ranges::count_if(calls, [](const call& c) { return !c.from->by_tree.empty(); });
+    if (trees == 0) return std::nullopt;
+    return trees == std::ssize(calls) ? "by a tree" : "some by a tree";
+}
+
 void evaluate(entry& e, bool rooted) {
     if (e.calls.empty()) return;
     const std::vector<double> times = collect(e.calls, &call::run_time);
     e.run_time = estimate_median(times);
     e.remarks = remarks(times);
+    if (const auto remark = tree_remark(e.calls)) e.remarks.insert(e.remarks.begin(), *remark);
     e.tail = median(collect(e.calls, &call::tail));
     e.elapsed = median(collect(e.calls, &call::elapsed));
     e.imbalance = median(collect(e.calls, &call::imbalance));

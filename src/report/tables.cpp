@@ -38,7 +38,7 @@ double seconds(time_ns t) { return static_cast<double>(t.count()) / 1e9; }
 void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
     out << "file,run,collective,bytes,pattern,datatype,op,root,ranks,contestant,segments,stage,repetition,late,rank,"
            "host,"
-           "arrival_ns,exit_ns,predicted_ns,bound_ns,begun_early\n";
+           "arrival_ns,exit_ns,predicted_ns,bound_ns,begun_early,by_tree\n";
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const results::run& r = runs[i];
         for (const results::sample& s : r.samples) {
@@ -52,10 +52,10 @@ void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
                 csv_text(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_text(s.name),
                 who == r.contestants.end() ? 1 : who->segments, name_of(s.stage), s.repetition, s.late ? 1 : 0);
             for (std::size_t k = 0; k < s.arrivals.size(); ++k)
-                out << fmt::format("{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]),
+                out << fmt::format("{},{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]),
                                    s.arrivals[k].count(), s.exits[k].count(),
                                    s.predicted.empty() ? "" : fmt::format("{}", s.predicted[k].count()),
-                                   s.bound.count(), s.begun_early);
+                                   s.bound.count(), s.begun_early, csv_text(s.by_tree));
         }
     }
 }

@@ -28,7 +28,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(measured_case, number, collectiv
                                                 graph, asked)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(contestant, in_case, name, id, segments, round_time)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(sample, in_case, name, repetition, stage, late, arrivals, exits,
-                                                predicted, bound, begun_early)
+                                                predicted, bound, begun_early, by_tree)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(timeline_step, kind, peer, begin, end)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(timeline, in_case, name, arrivals, exits, steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(overlap, in_case, name, repetition, method, tests, total, computation,

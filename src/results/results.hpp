@@ -95,6 +95,7 @@ struct sample {
     std::vector<time_ns> predicted{};  ///< arrivals that its plan used, if not the true ones
     time_ns bound{};                   ///< no algorithm can end earlier, for these arrivals
     std::int32_t begun_early = 0;      ///< ranks on which it had begun when they arrived
+    std::string by_tree{};             ///< of multicast: why a tree was called instead; empty if none was
 };
 
 /// Step times are on the same clock as arrivals.

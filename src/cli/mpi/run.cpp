@@ -74,6 +74,8 @@ struct run_outcome {
     std::vector<run_times> ours{}, native{};
     std::uint32_t segments = 1;
     mpi::plan_statistics plans{};
+    std::uint64_t by_tree = 0;  // calls of multicast that were not cast
+    std::string why_not{};
     std::int64_t wrong_rank = -1;  // first rank with a wrong element
     std::string difference{};      // known to that rank
 };
@@ -148,6 +150,10 @@ run_outcome run_all(const run_options& o, int me, int ranks) {
         if (wrong()) break;
     }
     result.plans = ours.plans();
+    if (casts != nullptr) {
+        result.by_tree = casts->counts().by_tree;
+        result.why_not = casts->why_not();
+    }
     return result;
 }
 
@@ -172,6 +178,10 @@ void print(const run_options& o, const run_outcome& r, int ranks) {
         if (has_native) {
             row["native_run_time_ns"] = native_run.count();
             row["native_tail_ns"] = native_tail.count();
+        }
+        if (multicast_of(o)) {
+            row["by_tree"] = r.by_tree;
+            row["why_not"] = r.why_not;
         }
         write_out(row.dump() + "\n");
         return;

@@ -246,6 +246,17 @@ TEST_F(report_test, predictions_are_compared_with_arrivals) {
     EXPECT_EQ(a.cases[0].find(chain)->early_ranks, 2);
 }
 
+TEST_F(report_test, a_remark_tells_that_multicast_went_by_a_tree) {
+    add_case(1, "balanced");
+    for (int i = 1; i <= 2; ++i) {
+        results::sample s = late_call(1, chain, i, 200us);
+        s.by_tree = i == 1 ? "all ranks are on one host" : "";
+        out_.add(s);
+        const std::string_view expected = i == 1 ? "by a tree" : "some by a tree";
+        EXPECT_EQ(analyse().cases[0].find(chain)->remarks.front(), expected);
+    }
+}
+
 TEST_F(report_test, hidden_is_what_the_blocking_call_took) {
     add_case(1, "balanced");
     results::overlap o;
@@ -344,6 +355,7 @@ TEST_F(report_test, csv_has_a_row_for_each_rank) {
     add_case(1, "single:rank=2,delay=100us");
     results::sample s = late_call(1, chain, 4, 200us, stage::screen);
     s.predicted = {1ns, 2ns, 3ns};
+    s.by_tree = "one host";
     out_.add(s);
     std::ostringstream text;
     write_csv(text, read());
@@ -355,7 +367,7 @@ TEST_F(report_test, csv_has_a_row_for_each_rank) {
     std::getline(lines, line);
     EXPECT_EQ(line,
               fmt::format("{},0,reduce,1048576,\"single:rank=2,delay=100us\",double,sum,0,3,reduce/chain@8KiB,128,"
-                          "screen,4,0,1,here,10000,150000,2,160000,0",
+                          "screen,4,0,1,here,10000,150000,2,160000,0,one host",
                           file_.path()));
     std::getline(lines, line);
     EXPECT_FALSE(std::getline(lines, line));
