@@ -19,7 +19,7 @@ using namespace rubato;
 int me = 0;
 int ranks = 1;
 
-/// The shortest time that a rank spends in it: that of the last to come.
+/// The longest time that a rank spends in it, from a barrier on.
 template <class F>
 double seconds(F f) {
     MPI_Barrier(MPI_COMM_WORLD);

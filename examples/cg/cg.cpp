@@ -162,5 +162,6 @@ int main(int argc, char** argv) {
                      {"ny", &o.ny, 1, 1 << 20, "in the second"},
                      {"nz", &o.nz, 1, 1 << 20, "in the third"},
                      {"iterations", &o.iterations, 1, 1 << 30, "the most that are made if it does not converge"}},
+         .calls = {rubato::collective::neighbor_alltoallv},
          .make = [&] { return std::make_unique<solver>(o); }});
 }

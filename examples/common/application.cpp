@@ -56,6 +56,20 @@ std::vector<form> parse_forms(const std::string& how) {
     return forms;
 }
 
+const rubato::algorithm& algorithm_for(const description& what, const std::string& id, const std::vector<form>& forms) {
+    const rubato::algorithm& found = rubato::find_algorithm(id);
+    std::vector<std::string_view> calls;
+    for (const rubato::collective c : what.calls) calls.push_back(rubato::traits(c).name);
+    if (std::ranges::find(what.calls, found.what) == what.calls.end())
+        throw rubato::error(fmt::format("--algorithm {} has no effect", id),
+                            fmt::format("{} overlaps {}", what.name, fmt::join(calls, " and ")),
+                            "give an algorithm of that, or leave it out");
+    if (std::ranges::find(forms, form::rubato) == forms.end())
+        throw rubato::error(fmt::format("--algorithm {} has no effect", id), "only form rubato uses it",
+                            "add rubato to --how, or leave it out");
+    return found;
+}
+
 plan parse(const texts& t, const description& what) {
     for (std::size_t i = 0; i < what.options.size(); ++i) {
         const integer_option& o = what.options[i];
@@ -63,7 +77,7 @@ plan parse(const texts& t, const description& what) {
     }
     plan p;
     p.forms = parse_forms(t.how);
-    if (!t.algorithm.empty()) p.algorithm = &rubato::find_algorithm(t.algorithm);
+    if (!t.algorithm.empty()) p.algorithm = &algorithm_for(what, t.algorithm, p.forms);
     p.repetitions = rubato::parse_integer(t.repetitions, "number of repetitions", 1, 1 << 20);
     p.step = rubato::parse_time(t.compute);
     p.slow_rank = rubato::parse_integer(t.slow_rank, "slow rank", 0, size_of(MPI_COMM_WORLD) - 1);
@@ -73,7 +87,7 @@ plan parse(const texts& t, const description& what) {
 
 rubato::time_ns whole(double t) { return rubato::time_ns(static_cast<std::int64_t>(t)); }
 
-void print_table(const description& what, const std::vector<outcome>& all) {
+void print_table(const description& what, const std::vector<outcome>& all, const std::string& found) {
     fmt::print("{}: {} ranks;", what.name, size_of(MPI_COMM_WORLD));
     for (const integer_option& o : what.options) fmt::print(" {} {}", o.name, *o.value);
     fmt::print("; {} repetitions by turns, results are right\n", all.front().times.size());
@@ -83,9 +97,10 @@ void print_table(const description& what, const std::vector<outcome>& all) {
         fmt::print("{:<10}{:>14}   {:.3f}, {:.3f} to {:.3f}\n", name_of(o.how),
                    rubato::format_time(whole(rubato::median(o.times))), ratio.value, ratio.low, ratio.high);
     }
+    if (!found.empty()) fmt::print("found: {}\n", found);
 }
 
-void print_json(const description& what, const plan& p, const std::vector<outcome>& all) {
+void print_json(const description& what, const plan& p, const std::vector<outcome>& all, const std::string& found) {
     nlohmann::ordered_json options;
     for (const integer_option& o : what.options) options[o.name] = *o.value;
     nlohmann::ordered_json forms = nlohmann::ordered_json::array();
@@ -102,6 +117,7 @@ void print_json(const description& what, const plan& p, const std::vector<outcom
                                         {"algorithm", p.algorithm == nullptr ? "" : p.algorithm->id},
                                         {"ranks", size_of(MPI_COMM_WORLD)},
                                         {"options", options},
+                                        {"found", found},
                                         {"compute_ns", p.step.count()},
                                         {"slow_rank", p.slow_rank},
                                         {"slow_by_ns", p.slow_by.count()},
@@ -124,8 +140,8 @@ int run(const texts& t, const description& what) {
     }
     try {
         const std::vector<outcome> all = measure(*it, p);
-        if (me == 0 && t.json) print_json(what, p, all);
-        if (me == 0 && !t.json) print_table(what, all);
+        if (me == 0 && t.json) print_json(what, p, all, it->found());
+        if (me == 0 && !t.json) print_table(what, all, it->found());
     } catch (const wrong_result& w) {
         if (!w.fault.empty()) fmt::print(stderr, "{}: {}, rank {}: {}\n", what.name, name_of(w.how), me, w.fault);
         return 1;

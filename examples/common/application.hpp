@@ -23,6 +23,8 @@ public:
     virtual void run(collectives& how, const pace& computing) = 0;
     /// What is wrong with this rank's result; empty if nothing is. All ranks call it.
     virtual std::string fault() = 0;
+    /// What it has looked for; empty if nothing.
+    virtual std::string found() const { return {}; }
 };
 
 /// An option of an application, which `value` has the default of.
@@ -39,6 +41,7 @@ struct description {
     const char* about;
     const char* footer;
     std::vector<integer_option> options;
+    std::vector<rubato::collective> calls;  ///< that it overlaps
     /// Collective; throws `rubato::error` if options are wrong, before it communicates.
     std::function<std::unique_ptr<application>()> make;
 };

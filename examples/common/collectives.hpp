@@ -37,6 +37,7 @@ public:
     /// Collective over `comm`. Rubato's form uses one algorithm for all calls of its collective; null: Rubato chooses.
     collectives(MPI_Comm comm, form how, const rubato::algorithm* algorithm);
 
+    form how() const { return form_; }
     /// Blocking programs communicate in one piece what others cut to overlap it.
     bool overlaps() const { return form_ != form::blocking; }
     /// Buffers and chunks must stay as they are until it was waited for.

@@ -93,11 +93,13 @@ public:
         if (me_ != 0) return {};
         bytes block(static_cast<std::size_t>(block_size_));
         const char* next = output_.data();
+        const char* const end = next + output_.size();
+        constexpr std::ptrdiff_t most_at_once = 1 << 30;  // a block is smaller
         for (std::int64_t number = 0; number < steps_ * ranks_; ++number) {
             bz_stream stream{};
             BZ2_bzDecompressInit(&stream, 0, 0);
             stream.next_in = const_cast<char*>(next);
-            stream.avail_in = static_cast<unsigned>(output_.data() + output_.size() - next);
+            stream.avail_in = static_cast<unsigned>(std::min<std::ptrdiff_t>(end - next, most_at_once));
             stream.next_out = block.data();
             stream.avail_out = static_cast<unsigned>(block.size());
             const int status = BZ2_bzDecompress(&stream);
@@ -106,7 +108,7 @@ public:
             if (status != BZ_STREAM_END || stream.avail_out != 0 || block != make_block(number, block_size_))
                 return fmt::format("block {} is not what was compressed", number);
         }
-        return next == output_.data() + output_.size() ? "" : "there is something behind the last block";
+        return next == end ? "" : "there is something behind the last block";
     }
 
 private:
@@ -171,5 +173,6 @@ int main(int argc, char** argv) {
                      {"blocks", &o.blocks, 1, 1 << 20, "of each rank"},
                      {"tile", &o.tile, 1, 1 << 20, "blocks of a rank that are gathered together"},
                      {"window", &o.window, 1, 1024, "tiles that are under way at once"}},
+         .calls = {rubato::collective::gather, rubato::collective::gatherv},
          .make = make});
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 namespace {
@@ -84,8 +85,54 @@ public:
     void reset() override { std::ranges::fill(result_, fft::complex(std::numeric_limits<float>::quiet_NaN())); }
 
     void run(applications::collectives& how, const pace& computing) override {
-        const std::int64_t tile = how.overlaps() ? std::min(tile_, mine_) : mine_;
-        std::vector<tile_buffer> buffers(how.overlaps() ? index(window_) : 1);
+        if (!how.overlaps()) return run({mine_, 1}, how, computing);
+        if (tile_ > 0) return run({std::min(tile_, mine_), window_}, how, computing);
+        // The first run of a form is not timed.
+        auto found = shapes_.find(how.how());
+        if (found == shapes_.end()) found = shapes_.emplace(how.how(), search(how, computing)).first;
+        run(found->second, how, computing);
+    }
+
+    std::string found() const override {
+        std::string all;
+        for (const auto& [how, shape] : shapes_)
+            all += fmt::format("{}{}: tile {}, window {}", all.empty() ? "" : "; ", name_of(how), shape.tile,
+                               shape.window);
+        return all;
+    }
+
+    std::string fault() override {
+        double difference = 0;
+        double size = 0;
+        for (std::int64_t z = 0; z < n_; ++z)
+            for (std::int64_t y = 0; y < mine_; ++y)
+                for (std::int64_t x = 0; x < n_; ++x) {
+                    const std::complex<double> want = std::complex<double>(z_.transformed[index(z)]) *
+                                                      std::complex<double>(y_.transformed[index(first_ + y)]) *
+                                                      std::complex<double>(x_.transformed[index(x)]);
+                    difference += std::norm(std::complex<double>(result_[index((z * mine_ + y) * n_ + x)]) - want);
+                    size += std::norm(want);
+                }
+        const double error = std::sqrt(difference / size);
+        return error < 1e-5 ? "" : fmt::format("the relative error of the transform is {:.1e}", error);
+    }
+
+private:
+    rubato::pipeline_shape search(applications::collectives& how, const pace& computing) {
+        run({std::min<std::int64_t>(4, mine_), 2}, how, computing);  // opens connections
+        return rubato::best_pipeline(mine_, window_, [&](rubato::pipeline_shape s) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            double took = -MPI_Wtime();
+            run(s, how, computing);
+            took += MPI_Wtime();
+            MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+            return took;
+        });
+    }
+
+    void run(rubato::pipeline_shape shape, applications::collectives& how, const pace& computing) {
+        const std::int64_t tile = shape.tile;
+        std::vector<tile_buffer> buffers(index(shape.window));
         for (tile_buffer& b : buffers) {
             b.sent.resize(index(tile * n_ * n_));
             b.received.resize(b.sent.size());
@@ -106,23 +153,6 @@ public:
         computing(1.0 / 3, [&] { fftwf_execute(last_.get()); });
     }
 
-    std::string fault() override {
-        double difference = 0;
-        double size = 0;
-        for (std::int64_t z = 0; z < n_; ++z)
-            for (std::int64_t y = 0; y < mine_; ++y)
-                for (std::int64_t x = 0; x < n_; ++x) {
-                    const std::complex<double> want = std::complex<double>(z_.transformed[index(z)]) *
-                                                      std::complex<double>(y_.transformed[index(first_ + y)]) *
-                                                      std::complex<double>(x_.transformed[index(x)]);
-                    difference += std::norm(std::complex<double>(result_[index((z * mine_ + y) * n_ + x)]) - want);
-                    size += std::norm(want);
-                }
-        const double error = std::sqrt(difference / size);
-        return error < 1e-5 ? "" : fmt::format("the relative error of the transform is {:.1e}", error);
-    }
-
-private:
     /// Transforms a plane and adds its rows to what goes to their ranks.
     void fill(std::int64_t i, std::int64_t tile, tile_buffer& to) {
         to.first = i / tile * tile;
@@ -151,6 +181,7 @@ private:
     signal plane_;   // one that is transformed in two dimensions
     signal result_;  // all planes of this rank's rows
     fft::plan planar_, last_;
+    std::map<applications::form, rubato::pipeline_shape> shapes_{};  // if they are looked for
 };
 
 std::unique_ptr<applications::application> make(const options& o) {
@@ -176,7 +207,8 @@ int main(int argc, char** argv) {
              "  mpirun -n 4 fft3d\n"
              "  mpirun -n 2 fft3d --size 128 --tile 8 --window 2 --repetitions 20\n",
          .options = {{"size", &o.size, 1, 1024, "numbers in each dimension, a multiple of the ranks"},
-                     {"tile", &o.tile, 1, 1024, "planes that are sent together"},
-                     {"window", &o.window, 1, 1024, "tiles that are under way at once"}},
+                     {"tile", &o.tile, 0, 1024, "planes that are sent together; 0: each form looks for the best"},
+                     {"window", &o.window, 1, 1024, "tiles that are under way at once; with --tile 0, at most"}},
+         .calls = {rubato::collective::alltoall},
          .make = [&] { return make(o); }});
 }

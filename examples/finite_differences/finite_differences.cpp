@@ -165,5 +165,6 @@ int main(int argc, char** argv) {
                    "  mpirun -n 2 finite_differences --size 64 --steps 50 --repetitions 20\n",
          .options = {{"size", &o.size, 4, 256, "points in each dimension of the cube around the region"},
                      {"steps", &o.steps, 1, 1 << 20, "that are made"}},
+         .calls = {rubato::collective::neighbor_alltoallv},
          .make = make});
 }

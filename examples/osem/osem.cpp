@@ -117,5 +117,6 @@ int main(int argc, char** argv) {
                      {"events", &o.events, 1, 1 << 30, "of a subset"},
                      {"subsets", &o.subsets, 1, 1 << 20, "of all events"},
                      {"iterations", &o.iterations, 1, 1 << 20, "over all subsets"}},
+         .calls = {rubato::collective::allreduce},
          .make = make});
 }

@@ -151,5 +151,6 @@ int main(int argc, char** argv) {
                      {"packets", &o.packets, 1, 1 << 20, "of each rank"},
                      {"strings", &o.strings, 1, 1 << 20, "that are counted"},
                      {"window", &o.window, 1, 1024, "packets and sums that are under way at once"}},
+         .calls = {rubato::collective::scatter, rubato::collective::reduce},
          .make = make});
 }

@@ -22,6 +22,7 @@ struct options {
 };
 
 constexpr float learning_rate = 0.05F;
+constexpr std::size_t most_at_once = 1 << 30;  // in a broadcast
 
 class trainer : public applications::application {
 public:
@@ -34,7 +35,9 @@ public:
             if (me == 0) whole.push_back(training::make_batch(shape_, step, 0, ranks * o.samples));
         }
         wanted_ = me == 0 ? trained_alone(whole) : std::vector<float>(shape_.parameters());
-        MPI_Bcast(wanted_.data(), static_cast<int>(wanted_.size()), MPI_FLOAT, 0, MPI_COMM_WORLD);
+        for (std::size_t at = 0; at < wanted_.size(); at += most_at_once)
+            MPI_Bcast(&wanted_[at], static_cast<int>(std::min(most_at_once, wanted_.size() - at)), MPI_FLOAT, 0,
+                      MPI_COMM_WORLD);
     }
 
     void reset() override { network_ = network(shape_); }
@@ -116,5 +119,6 @@ int main(int argc, char** argv) {
                      {"layers", &o.layers, 1, 1 << 10, "of the network"},
                      {"samples", &o.samples, 1, 1 << 20, "of a rank in each batch"},
                      {"steps", &o.steps, 1, 1 << 20, "batches"}},
+         .calls = {rubato::collective::allreduce},
          .make = make});
 }

@@ -117,7 +117,8 @@ RUBATO_NBC_BOTH(Ineighbor_xchgv,
 /* Along a dimension of a grid, as MPI_Cart_shift has it. The first one on a communicator waits for the other ranks. */
 RUBATO_NBC_BOTH(Icart_shift_xchg, (void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                                    MPI_Datatype recvtype, int direction, int disp, MPI_Comm comm, NBC_Handle* handle));
-/* Of any topology. Without one: NBC_INVALID_TOPOLOGY_COMM. */
+/* Of any topology. Without one: NBC_INVALID_TOPOLOGY_COMM. Only distributed graphs have weights; of others they are
+ * left as they are. */
 RUBATO_NBC_API int NBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted)
     RUBATO_NBC_AS(NBC_Comm_neighbors_count);
 RUBATO_NBC_API int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted);

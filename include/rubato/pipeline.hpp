@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 namespace rubato {
@@ -22,11 +23,13 @@ namespace rubato {
 /// Steps 0 to steps - 1, in this order. A buffer is filled by `compute`, `tile` times (fewer in the last one), then
 /// given to `start`, and to `finish` before it is filled again, at the latest in the end; so buffers are finished in
 /// the order in which they were started. If something throws, those under way are not finished: their owner must see to
-/// that. There must be at least one buffer, and a tile of at least one step.
+/// that. Throws if there is no buffer, or a tile of no step.
 template <class Buffers, class Compute, class Start, class Finish>
 void pipeline_tiled_window(std::int64_t steps, std::int64_t tile, Buffers& buffers, Compute&& compute, Start&& start,
                            Finish&& finish) {
     const auto window = static_cast<std::int64_t>(buffers.size());
+    if (window < 1 || tile < 1)
+        throw std::invalid_argument("a pipeline needs at least one buffer, and tiles of at least one step");
     const std::int64_t tiles = (steps + tile - 1) / tile;
     const auto buffer_of = [&](std::int64_t t) -> auto& { return buffers[static_cast<std::size_t>(t % window)]; };
     for (std::int64_t t = 0; t < tiles; ++t) {

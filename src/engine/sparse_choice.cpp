@@ -11,13 +11,11 @@ constexpr int tries = 2;
 }  // namespace
 
 std::size_t sparse_choice::next() const {
-    if (!last_) return 0;
-    const auto found = known_.find(last_->partners);
-    if (found == known_.end()) return (last_->way + 1) % ways;
-    const experience& e = found->second;
+    const auto found = known_.find(last_ ? last_->own : kind{});
+    const experience e = found != known_.end() ? found->second : experience{};
     // The time of the last one is not known yet, but it was tried.
     std::array<int, ways> tried = e.tried;
-    ++tried[last_->way];
+    if (last_ && last_->after == last_->own) ++tried[last_->way];
     const auto least = std::ranges::min_element(tried);
     if (*least < tries) return static_cast<std::size_t>(least - tried.begin());
     std::size_t best = 0;
@@ -26,15 +24,18 @@ std::size_t sparse_choice::next() const {
     return best;
 }
 
-void sparse_choice::ended(std::size_t way, std::int64_t partners, time_ns before) {
+void sparse_choice::ended(std::size_t way, const size& s, time_ns before) {
     if (last_) {
-        experience& e = known_[last_->partners];
+        experience& e = known_[last_->after];
         time_ns& t = e.time[last_->way];
         // The best of the tries; later, slowly what it takes now.
         const int n = e.tried[last_->way]++;
         t = n == 0 ? before : n < tries ? std::min(t, before) : t + (before - t) / 4;
     }
-    last_ = exchange{static_cast<int>(std::bit_width(static_cast<std::uint64_t>(partners))), way};
+    const auto logarithm = [](std::int64_t n) {
+        return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n)));
+    };
+    last_ = exchange{last_ ? last_->own : kind{}, {logarithm(s.partners), logarithm(s.bytes)}, way};
 }
 
 }  // namespace rubato

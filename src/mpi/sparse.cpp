@@ -33,6 +33,11 @@ std::int64_t partners(std::span<const sparse_send> sends) {
     return std::unique(all.begin(), all.end()) - all.begin();
 }
 
+std::int64_t bytes_of(std::span<const sparse_send> sends) {
+    return std::accumulate(sends.begin(), sends.end(), std::int64_t{0},
+                           [](std::int64_t n, const sparse_send& s) { return n + std::ssize(s.data); });
+}
+
 /// A message that has come, of whatever length; false if there is none.
 bool receive_one(MPI_Comm comm, int tag, bool wait, sparse_receipt& into) {
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -107,8 +112,8 @@ std::vector<sparse_receipt> sparse_exchanges::make(communicator& on, std::span<c
     constexpr std::array ways{sparse_way::consensus, sparse_way::counts, sparse_way::alltoall};
     if (how == sparse_way::chosen) how = ways[choice_.next()];
     ++number_;
-    const time_ns came = own_time();
-    told mine{partners(sends), -spent_.count()};
+    const time_ns came = on.clock().now();
+    told mine{partners(sends), bytes_of(sends), came_.count(), left_.count()};
     std::vector<sparse_receipt> all;
     if (how == sparse_way::consensus) {
         all = by_consensus(on, sends, mine);
@@ -117,9 +122,10 @@ std::vector<sparse_receipt> sparse_exchanges::make(communicator& on, std::span<c
         all = how == sparse_way::counts ? by_counts(on, sends) : by_alltoall(on, sends);
         known.wait();
     }
-    choice_.ended(static_cast<std::size_t>(std::ranges::find(ways, how) - ways.begin()), mine.partners,
-                  time_ns(-mine.before));
-    spent_ = own_time() - came;
+    choice_.ended(static_cast<std::size_t>(std::ranges::find(ways, how) - ways.begin()), {mine.partners, mine.bytes},
+                  time_ns(mine.left - mine.came));
+    came_ = came;
+    left_ = on.clock().now();
     return all;
 }
 

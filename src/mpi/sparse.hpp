@@ -22,7 +22,9 @@ private:
     /// Told in every exchange, as the largest of all ranks.
     struct told {
         std::int64_t partners;
-        std::int64_t before;  ///< minus the time spent in the last exchange: the last to come spends least
+        std::int64_t bytes;
+        std::int64_t came;  ///< to the exchange before
+        std::int64_t left;
     };
     static request start_telling(communicator& on, told& mine);
 
@@ -37,7 +39,8 @@ private:
     tag_layout tags_;
     std::uint64_t number_ = 0;
     sparse_choice choice_{};
-    time_ns spent_{};  // in the last exchange
+    time_ns came_{};  // to the last exchange, on the common clock
+    time_ns left_{};
 };
 
 }  // namespace rubato::mpi

@@ -4,6 +4,8 @@
 #include "nbc/start.hpp"
 #include "rubato/nbc_schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <vector>
@@ -182,6 +184,9 @@ int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourc
                   "MPI_Graph_neighbors");
         }
         const auto copy = [&around](int* to, int most) {
+            if (to == nullptr && most > 0 && !around.empty())
+                throw misuse(MPI_ERR_ARG, "no place for the neighbours", fmt::format("there are {}", around.size()),
+                             "pass an array");
             std::copy_n(around.begin(), std::clamp<std::ptrdiff_t>(most, 0, std::ssize(around)), to);
         };
         copy(sources, maxindegree);

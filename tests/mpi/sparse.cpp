@@ -1,4 +1,4 @@
-// Sparse exchanges with random partners, sizes and delays, by every way, against what a plain alltoallv gives.
+// Sparse exchanges with random partners, sizes and delays, by every way, against what was drawn for each rank.
 //
 //   mpirun -n P sparse [--cases N]
 #include "rubato/mpi.hpp"

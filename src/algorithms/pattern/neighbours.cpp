@@ -31,21 +31,22 @@ std::vector<edge> edges_of(const problem& p, rank me) {
     return mine;
 }
 
-/// In one order for all ranks.
-std::vector<edge> sorted_edges(const problem& p, rank me, bool by_arrival) {
-    std::vector<edge> edges = edges_of(p, me);
+/// In one order for all ranks, in which few send to one rank at once: on a grid one direction after the other, so that
+/// nobody does; else by distance.
+void put_in_order(std::vector<edge>& edges, const problem& p, bool by_arrival) {
+    const bool by_direction = !p.neighbours->sizes().empty();
     std::ranges::sort(edges, {}, [&](const edge& e) {
         const time_ns there = by_arrival ? std::max(arrival(p, rank(e.from)), arrival(p, rank(e.to))) : time_ns{};
         const std::int32_t distance = (e.to - e.from + p.ranks) % p.ranks;
-        return std::tuple(there, distance, e.from, e.input);
+        return std::tuple(there, by_direction ? e.input : 0, distance, e.from, e.input);
     });
-    return edges;
 }
 
 }  // namespace
 
 schedule along_edges(const problem& p, rank me, bool by_arrival) {
-    const std::vector<edge> edges = sorted_edges(p, me, by_arrival);
+    std::vector<edge> edges = edges_of(p, me);
+    put_in_order(edges, p, by_arrival);
     builder b(p, me, 1);
     const bool wide = traits(p.what).wide_input;
     for (const edge& e : edges) {
@@ -61,11 +62,11 @@ schedule along_edges(const problem& p, rank me, bool by_arrival) {
 }
 
 schedule reduced_along_edges(const problem& p, rank me, bool by_arrival) {
-    std::vector<edge> edges = sorted_edges(p, me, by_arrival);
-    const auto ends = [](const edge& e) { return std::pair(e.from, e.to); };
-    const auto repeated =
-        std::ranges::unique(edges, {}, ends);  // of one pair of ranks, they are neighbours in the order
+    std::vector<edge> edges = edges_of(p, me);
+    std::ranges::sort(edges, {}, [](const edge& e) { return std::tuple(e.from, e.to, e.input); });
+    const auto repeated = std::ranges::unique(edges, {}, [](const edge& e) { return std::pair(e.from, e.to); });
     edges.erase(repeated.begin(), repeated.end());
+    put_in_order(edges, p, by_arrival);
     std::vector<std::int32_t> sources;  // in the order in which they are combined
     for (const edge& e : edges)
         if (e.to == me.value) sources.push_back(e.from);

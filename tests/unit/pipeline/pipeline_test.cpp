@@ -13,6 +13,14 @@ struct tracked {
     bool under_way = false;
 };
 
+TEST(pipeline, needs_a_buffer_and_a_step) {
+    std::vector<tracked> none;
+    std::vector<tracked> one(1);
+    const auto nothing = [](auto&&...) {};
+    EXPECT_THROW(pipeline_tiled_window(3, 1, none, nothing, nothing, nothing), std::invalid_argument);
+    EXPECT_THROW(pipeline_tiled_window(3, 0, one, nothing, nothing, nothing), std::invalid_argument);
+}
+
 TEST(pipeline, every_step_is_computed_started_and_finished_once_in_order) {
     for (const std::int64_t steps : {0, 1, 2, 5, 12, 13}) {
         for (const std::int64_t tile : {1, 2, 5, 20}) {
