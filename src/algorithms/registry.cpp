@@ -10,6 +10,7 @@
 #include <cctype>
 #include <functional>
 #include <numeric>
+#include <unordered_map>
 
 namespace rubato {
 namespace {
@@ -174,7 +175,14 @@ std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::spa
 std::span<const algorithm> algorithms() { return table; }
 
 const algorithm& find_algorithm(std::string_view id) {
-    const auto found = std::ranges::find_if(table, [id](const algorithm& a) { return a.id == id || is_alias(a, id); });
+    // Programs name an algorithm in every call.
+    static const auto by_id = [] {
+        std::unordered_map<std::string_view, const algorithm*> all;
+        for (const algorithm& a : table) all.emplace(a.id, &a);
+        return all;
+    }();
+    if (const auto known = by_id.find(id); known != by_id.end()) return *known->second;
+    const auto found = std::ranges::find_if(table, [id](const algorithm& a) { return is_alias(a, id); });
     if (found != table.end()) return *found;
     const auto near = std::ranges::min_element(table, {}, [id](const algorithm& a) { return distance(a.id, id); });
     throw error(fmt::format("unknown algorithm '{}'", id), "no such id is registered",

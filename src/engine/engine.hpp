@@ -54,7 +54,9 @@ public:
     /// Appends the steps whose messages have completed. With `wait`, blocks until there is one; called with `wait` only
     /// while messages are under way.
     virtual void poll(std::vector<std::uint32_t>& completed, bool wait) = 0;
-    /// The same without looking for more than is known: somebody has looked for several operations together.
+    /// Waits for the last messages of an operation; may return before all have completed.
+    virtual void wait(std::vector<std::uint32_t>& completed) { poll(completed, true); }
+    /// The same as poll without looking for more than is known: somebody has looked for several operations together.
     virtual void take(std::vector<std::uint32_t>& completed) { poll(completed, false); }
     /// into = left * into
     virtual void combine(const std::byte* left, std::byte* into, std::int64_t units) = 0;

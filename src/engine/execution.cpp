@@ -162,7 +162,10 @@ void execution::advance(bool wait) {
         start_ready();
         if (done() || sending_ + receiving_ == 0) return;
         completed_.clear();
-        transport_->poll(completed_, wait);
+        if (wait && remaining_ == sending_ + receiving_)
+            transport_->wait(completed_);
+        else
+            transport_->poll(completed_, wait);
         if (completed_.empty()) return;
         for (const std::uint32_t i : completed_) complete(i);
     }

@@ -43,12 +43,30 @@ void message_pool::look(bool wait) {
     else
         check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
-    for (int i = 0; i < done; ++i) {
-        const under_way& m = messages_[completed(i)];
-        m.of->note_completed(m.step);
-        received_ += m.receives;
+    for (int i = 0; i < done; ++i) note_completed(completed(i));
+    compact();
+}
+
+void message_pool::wait_for_all(const mpi_transport& of) {
+    if (!std::ranges::all_of(messages_, [&of](const under_way& m) { return m.of == &of; })) return look(true);
+    statuses_.resize(requests_.size());
+    const int code = [&] {
+        const message_errors_returned here;
+        return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data());
+    }();
+    if (code != MPI_ERR_IN_STATUS) check(code, "MPI_Waitall");
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        const int said = code == MPI_SUCCESS ? MPI_SUCCESS : statuses_[i].MPI_ERROR;
+        if (said == MPI_ERR_PENDING) continue;
+        if (said != MPI_SUCCESS) messages_[i].of->note_failed(requests_[i], said);
+        note_completed(i);
     }
     compact();
+}
+
+void message_pool::note_completed(std::size_t i) {
+    messages_[i].of->note_completed(messages_[i].step);
+    received_ += messages_[i].receives;
 }
 
 void message_pool::compact() {
@@ -131,6 +149,11 @@ void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units
 
 void mpi_transport::poll(std::vector<std::uint32_t>& completed, bool wait) {
     if (completed_.empty()) all_.look(wait);
+    take(completed);
+}
+
+void mpi_transport::wait(std::vector<std::uint32_t>& completed) {
+    if (completed_.empty()) all_.wait_for_all(*this);
     take(completed);
 }
 

@@ -41,6 +41,8 @@ public:
     void count_send(rank to) { ++sent_to_[static_cast<std::size_t>(to.value)]; }
     /// Tells the transports which of their messages have completed; with `wait`, waits until one has.
     void look(bool wait);
+    /// Waits for all messages of one transport at once, if there are no others; else for one.
+    void wait_for_all(const mpi_transport& of);
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon(const mpi_transport& of) noexcept;
     /// For calls that will never be made: the first cancels their receives, the second waits until all sends have left.
@@ -56,6 +58,7 @@ private:
         std::uint32_t step;
         bool receives;
     };
+    void note_completed(std::size_t i);
     /// Keeps those whose request is still there.
     void compact();
 
@@ -87,6 +90,7 @@ public:
     void send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to, std::uint32_t message) override;
     void recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) override;
     void poll(std::vector<std::uint32_t>& completed, bool wait) override;
+    void wait(std::vector<std::uint32_t>& completed) override;
     void take(std::vector<std::uint32_t>& completed) override;
     void combine(const std::byte* left, std::byte* into, std::int64_t units) override;
     void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
