@@ -1,0 +1,98 @@
+#include "formulas/formula.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace rubato {
+namespace {
+
+std::vector<formula> join() {
+    std::vector<formula> all;
+    for (const auto part : {rooted_formulas(), unrooted_formulas()}) all.insert(all.end(), part.begin(), part.end());
+    std::ranges::sort(all, {}, [](const formula& f) { return &find_algorithm(f.id); });
+    return all;
+}
+
+bool is_complete_tree(std::int64_t ranks, std::int64_t k) {
+    std::int64_t all = 1;
+    for (std::int64_t level = k; all < ranks; level *= k) all += level;
+    return all == ranks;
+}
+
+/// A radix is for all algorithms of a problem, also those that take none.
+std::int32_t radix_of(const formula& f, const formula_problem& p) {
+    return p.radix > 0 && find_algorithm(f.id).takes_radix ? p.radix : f.radix;
+}
+
+}  // namespace
+
+std::span<const formula> formulas() {
+    static const std::vector<formula> all = join();
+    return all;
+}
+
+const formula* find_formula(std::string_view id) {
+    const auto found = std::ranges::find(formulas(), id, &formula::id);
+    return found == formulas().end() ? nullptr : &*found;
+}
+
+double kary_height(double ranks, std::int32_t k) {
+    double height = 0;
+    for (; ranks > 1; ranks = std::ceil((ranks - 1) / k)) ++height;
+    return height;
+}
+
+double rounds_of(double ranks, std::int32_t base) {
+    double rounds = 0;
+    for (double reach = 1; reach < ranks; reach *= base) ++rounds;
+    return rounds;
+}
+
+bool applies(const formula& f, const formula_problem& p) {
+    return f.fit != formula_fit::only_powers_of_two || is_power_of_two(p.ranks);
+}
+
+bool is_exact(const formula& f, const formula_problem& p) {
+    if (p.ranks == 1) return true;
+    switch (f.fit) {
+        case formula_fit::always: return true;
+        case formula_fit::powers_of_two: return is_power_of_two(p.ranks);
+        case formula_fit::only_powers_of_two: return is_power_of_two(p.ranks);
+        case formula_fit::complete_trees: return p.segments == 1 && is_complete_tree(p.ranks, radix_of(f, p));
+        case formula_fit::whole_vectors: return p.segments == 1;
+        case formula_fit::nearly: return false;
+    }
+    return false;
+}
+
+closed_form evaluate(const formula& f, const model& m, const formula_problem& p) {
+    const auto* network = std::get_if<loggp5>(&m.network);
+    if (network == nullptr)
+        throw error(fmt::format("no closed forms under {}", network_text(m)),
+                    "they are those of Hoefler & Moor's LogGP",
+                    "give loggp5:L=..,o=..,G=.. or a preset of that kind, such as infiniband2008");
+    if (p.ranks < 2) return {};
+    formula_terms t;
+    t.L = network->L;
+    t.o = network->o;
+    t.P = p.ranks;
+    t.s = static_cast<double>(p.bytes);
+    t.x = t.s * network->G;
+    t.N = p.segments;
+    t.n = ceil_log2(p.ranks);
+    t.k = radix_of(f, p);
+    return f.value(t);
+}
+
+double energy(const model& m, const closed_form& c, std::int32_t ranks) {
+    return c.time_ns / 1e9 * m.static_power * ranks + c.messages * m.message_energy + c.bytes * m.byte_energy;
+}
+
+double descriptor_memory(const model& m, const closed_form& c) {
+    return c.most_sent * static_cast<double>(m.descriptor);
+}
+
+}  // namespace rubato

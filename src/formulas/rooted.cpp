@@ -1,0 +1,138 @@
+// Closed forms of rooted collectives: trees (Hoefler & Moor 2014, 3.1.1 to 3.1.5).
+//
+// Data that goes up a tree does not cost what it costs on its way down, although the paper has one formula for both: a
+// rank sends one message instead of many, and its children's messages travel at the same time. The texts of trees are
+// those of complete ones; tree_time.hpp has the others.
+#include "formulas/formula.hpp"
+#include "formulas/tree_time.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace rubato {
+namespace {
+
+using enum formula_fit;
+using terms = const formula_terms&;
+
+/// One message of the whole size to every rank.
+constexpr closed_form tree(double time, terms t, double most_sent) {
+    return {time, (t.P - 1) * t.N, (t.P - 1) * t.s, most_sent * t.N};
+}
+
+closed_form flat_down(terms t) { return tree(t.L + t.P * t.o + (t.P - 1) * t.x, t, t.P - 1); }
+closed_form flat_up(terms t) { return tree(t.L + t.P * t.o + t.x, t, 1); }
+
+/// Of one segment.
+formula_terms segment_of(formula_terms t) {
+    t.x /= t.N;
+    return t;
+}
+
+/// The children of the root and of the inner rank that has most of them.
+struct most_children {
+    double of_root = 0;
+    double inside = 0;
+
+    explicit most_children(terms t)
+        : of_root(std::min<double>(t.k, t.P - 1)), inside(std::min<double>(t.k, std::ceil((t.P - 1) / of_root) - 1)) {}
+};
+
+/// The rank that has most to do with a segment sets the pace.
+closed_form pipelined_down(terms t) {
+    const formula_terms one = segment_of(t);
+    const most_children children(t);
+    const double send = one.o + one.x;
+    const double pace = std::max(children.of_root * send, t.o + children.inside * send);
+    return tree(kary_down(one, t.P) + (t.N - 1) * pace, t, children.of_root);
+}
+
+closed_form pipelined_up(terms t) {
+    const formula_terms one = segment_of(t);
+    const most_children children(t);
+    const double send = one.o + one.x;
+    const double pace = std::max(children.of_root * t.o, children.inside * t.o + send);
+    return tree(kary_up(one, t.P) + (t.N - 1) * pace, t, 1);
+}
+
+closed_form whole_down(terms t) {
+    const knomial_pieces p(t.P, t.k);
+    return tree(knomial_down(t, t.P), t, p.others + (t.k - 1) * p.m);
+}
+
+closed_form whole_up(terms t) { return tree(knomial_up(t, t.P), t, 1); }
+
+closed_form chunks_down(terms t) {
+    const personalised_binomial p(t, t.P);
+    return {p.down, t.P - 1, p.chunks * t.s, t.n};
+}
+
+closed_form chunks_up(terms t) {
+    const personalised_binomial p(t, t.P);
+    return {p.up, t.P - 1, p.chunks * t.s, 1};
+}
+
+/// All ranks but the first and the last receive and send each segment.
+closed_form chain(terms t) {
+    const double segment = t.x / t.N;
+    const double again = t.o + segment + (t.P > 2 ? t.o : 0);
+    return tree((t.P - 1) * (t.L + 2 * t.o + segment) + (t.N - 1) * again, t, 1);
+}
+
+/// A binary tree of half of the data, then an exchange of halves.
+closed_form split_binary(terms t) {
+    if (t.P == 2) return {t.L + (t.N + 2) * t.o + t.x, t.N + 1, t.s, t.N + 1};
+    formula_terms half = t;
+    half.x /= 2;
+    half.k = 2;
+    const double down = pipelined_down(half).time_ns;
+    const bool inner_rank_exchanges = t.P != 3 && t.P != 5;
+    return {down + t.L + 2 * t.o + half.x, (t.P - 1) * (t.N + 1), (t.P - 1) * t.s,
+            2 * t.N + (inner_rank_exchanges ? 1 : 0)};
+}
+
+/// A rank receives every segment and passes on as many: half of them, to two children each; with three ranks, to one.
+/// The terms that do not grow with N were fitted to schedules of up to 128 ranks. Reductions have no such form: their
+/// ranks also wait for a place for the next segment.
+closed_form two_tree(terms t) {
+    const double N = std::max(t.N, 2.);
+    const double h = std::floor(std::log2(t.P));
+    const double passes = t.P == 3 ? N / 2 : N;
+    const double time = t.P == 2 ? t.L + (N + 1) * t.o + t.x
+                                 : (h + 1) * t.L + (N + passes + 3 * h - 1) * t.o + (N + 2 * h - 1) * t.x / N;
+    return {time, (t.P - 1) * N, (t.P - 1) * t.s, N};
+}
+
+constexpr std::array table{
+    formula{"bcast/binary", "KT, PBT", "h (L + o + k(o + x/N)) + (N-1)(o + k(o + x/N))", "(P-1)(N e + s E)", "k N d",
+            whole_vectors, 0.1, 2, pipelined_down},
+    formula{"bcast/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "n d", always, 0, 2, whole_down},
+    formula{"bcast/chain", "pipeline", "(P-1)(L + 2o + x/N) + (N-1)(2o + x/N)", "(P-1)(N e + s E)", "N d",
+            whole_vectors, 0.19, 0, chain},
+    formula{"bcast/knomial", "k-nomial", "log_k P (L + o + (k-1)(o + x))", "(P-1)(e + s E)", "(k-1) log_k P d", always,
+            0, 4, whole_down},
+    formula{"bcast/linear", "FT", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
+    formula{"bcast/split_binary", "SB", "h (L + 3o + x/N) + (N-1)(3o + x/N) + L + 2o + x/2", "(P-1)((N+1) e + s E)",
+            "(2N+1) d", complete_trees, 0.49, 2, split_binary},
+    formula{"bcast/two_tree", "DT", "(h+1) L + (2N + 3h - 1) o + (N + 2h - 1) x/N", "(P-1)(N e + s E)", "N d", nearly,
+            0.32, 0, two_tree},
+    formula{"reduce/binary", "KT, PBT", "h (L + (k+1) o + x/N) + (N-1)((k+1) o + x/N)", "(P-1)(N e + s E)", "N d",
+            whole_vectors, 0.24, 2, pipelined_up},
+    formula{"reduce/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "d", always, 0, 2, whole_up},
+    formula{"reduce/chain", "pipeline", "(P-1)(L + 2o + x/N) + (N-1)(2o + x/N)", "(P-1)(N e + s E)", "N d",
+            whole_vectors, 0.12, 0, chain},
+    formula{"reduce/knomial", "k-nomial", "log_k P (L + o + x + (k-1) o)", "(P-1)(e + s E)", "d", always, 0, 4,
+            whole_up},
+    formula{"reduce/linear", "FT", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
+    formula{"scatter/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "n d", always, 0, 0, chunks_down},
+    formula{"scatter/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
+    formula{"gather/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "d", always, 0, 0, chunks_up},
+    formula{"gather/linear", "FTP", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
+};
+
+}  // namespace
+
+std::span<const formula> rooted_formulas() { return table; }
+
+}  // namespace rubato

@@ -1,0 +1,161 @@
+#include "formulas/formula.hpp"
+
+#include "rubato/cost.hpp"
+#include "rubato/simulate.hpp"
+#include "support/error_text.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+
+namespace rubato {
+namespace {
+
+// Whole nanoseconds per byte, so that nothing is rounded: about what the paper assumes, and overhead or latency that
+// is much more.
+constexpr std::array networks{loggp5{6000, 4700, 3}, loggp5{1000, 4000, 3}, loggp5{20000, 500, 1}};
+
+/// What the schedules of an algorithm cost.
+struct measured {
+    time_ns time{};
+    cost counted{};
+};
+
+measured measure(const model& m, const algorithm& a, const formula_problem& q) {
+    problem p;
+    p.what = a.what;
+    p.ranks = q.ranks;
+    p.segments = q.segments;
+    p.idempotent = true;
+    if (q.radix > 0) p.radix = {q.radix};
+    const std::vector<schedule> all = build_all(a, p);
+    const layout sizes = layout::uniform(q.bytes);
+    const std::vector<time_ns> arrivals(all.size());
+    const simulation s = simulate(m, all, std::span(&sizes, 1), arrivals);
+    return {std::ranges::max(s.exits), count_cost(all, std::span(&sizes, 1))};
+}
+
+bool can_solve(const algorithm& a, const formula_problem& q) {
+    problem p;
+    p.what = a.what;
+    p.ranks = q.ranks;
+    p.idempotent = true;
+    return !unmet_need(a, p);
+}
+
+/// Calls `visit` for problems that the formula applies to, of sizes that can be cut into equal parts.
+void for_each_problem(const formula& f, const std::function<void(const formula_problem&)>& visit) {
+    const algorithm& a = find_algorithm(f.id);
+    for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21, 27, 31, 33})
+        for (const std::int64_t per_part : {0, 2, 300})
+            for (const std::uint32_t segments : {1U, 2U, 8U, 32U})
+                for (const std::int32_t radix : {0, 3, 7}) {
+                    if ((segments > 1 && !a.segmented) || (radix > 0 && !a.takes_radix)) continue;
+                    const std::int64_t bytes = traits(a.what).moves_data() ? per_part * ranks * 32 : 0;
+                    const formula_problem q{ranks, bytes, segments, radix};
+                    if (applies(f, q) && can_solve(a, q)) visit(q);
+                }
+}
+
+std::string describe(const formula& f, const model& m, const formula_problem& q) {
+    return fmt::format("{} P={} s={} N={} k={} {}", f.id, q.ranks, q.bytes, q.segments, q.radix, network_text(m));
+}
+
+TEST(formula, counts_are_those_of_the_schedules) {
+    for (const formula& f : formulas()) {
+        const model m{networks.front()};
+        for_each_problem(f, [&](const formula_problem& q) {
+            const measured real = measure(m, find_algorithm(f.id), q);
+            const closed_form c = evaluate(f, m, q);
+            EXPECT_EQ(c.messages, real.counted.messages) << describe(f, m, q);
+            EXPECT_NEAR(c.bytes, real.counted.bytes, 1e-6 * static_cast<double>(real.counted.bytes))
+                << describe(f, m, q);
+            EXPECT_EQ(descriptor_memory(m, c), descriptor_memory(m, real.counted)) << describe(f, m, q);
+        });
+    }
+}
+
+/// Also the other way round: a bound that is never nearly reached says nothing.
+TEST(formula, times_are_those_of_the_simulation_or_within_the_bound_of_the_table) {
+    for (const formula& f : formulas()) {
+        double worst = 0;
+        std::string where;
+        std::size_t exact = 0;
+        for (const loggp5& network : networks) {
+            const model m{network};
+            for_each_problem(f, [&](const formula_problem& q) {
+                const auto simulated = static_cast<double>(measure(m, find_algorithm(f.id), q).time.count());
+                const double computed = evaluate(f, m, q).time_ns;
+                if (is_exact(f, q)) {
+                    exact += q.ranks > 1 ? 1 : 0;
+                    EXPECT_NEAR(computed, simulated, 1e-9 * simulated) << describe(f, m, q);
+                    return;
+                }
+                const double off = std::abs(computed - simulated) / simulated;
+                if (off <= worst) return;
+                worst = off;
+                where = describe(f, m, q);
+            });
+        }
+        EXPECT_LE(worst, f.within) << where;
+        EXPECT_GE(worst, f.within - 0.01) << where;
+        EXPECT_TRUE(exact > 0 || f.fit == formula_fit::nearly) << f.id;
+    }
+}
+
+TEST(formula, energy_is_that_of_the_schedule) {
+    const model m = parse_model("infiniband2008");
+    for (const std::string_view id : {"bcast/binomial", "alltoall/direct", "scatter/binomial"}) {
+        const formula_problem q{16, 1000, 1, 0};
+        const measured real = measure(m, find_algorithm(id), q);
+        const double joules = energy(m, real.counted, real.time);
+        EXPECT_NEAR(energy(m, evaluate(*find_formula(id), m, q), q.ranks), joules, 1e-6 * joules) << id;
+    }
+}
+
+// Hoefler & Moor 2014, 3.1, as printed, where that is exact.
+TEST(formula, as_printed) {
+    const model m{loggp5{6000, 4700, 3}};
+    const auto time = [&m](std::string_view id, const formula_problem& q) {
+        return evaluate(*find_formula(id), m, q).time_ns;
+    };
+    const double L = 6000, o = 4700, sG = 300;
+    EXPECT_EQ(time("bcast/linear", {10, 100}), L + 10 * o + 9 * sG);
+    EXPECT_EQ(time("bcast/binary", {40, 100, 1, 3}), 3 * (L + 3 * (o + sG) + o));
+    EXPECT_EQ(time("bcast/binomial", {64, 100}), 6 * (L + 2 * o + sG));
+    EXPECT_EQ(time("scatter/binomial", {64, 100}), 6 * (L + 2 * o) + 63 * sG);
+    EXPECT_EQ(time("bcast/split_binary", {31, 100}), 4 * (L + 2 * (o + sG / 2) + o) + 2 * o + L + sG / 2);
+    EXPECT_EQ(time("allreduce/recursive_doubling", {64, 100}), 6 * (L + 2 * o + sG));
+    EXPECT_EQ(time("allgather/recursive_doubling", {64, 100}), 6 * (L + 2 * o) + 63 * sG);
+}
+
+TEST(formula, a_radix_is_for_those_that_take_one) {
+    const model m{loggp5{6000, 4700, 3}};
+    for (const formula& f : formulas()) {
+        const bool differs = evaluate(f, m, {50, 100, 1, 9}).time_ns != evaluate(f, m, {50, 100, 1, 0}).time_ns;
+        EXPECT_EQ(differs, find_algorithm(f.id).takes_radix) << f.id;
+    }
+}
+
+TEST(formula, one_for_each_algorithm_at_most_in_the_order_of_the_registry) {
+    std::vector<const algorithm*> named;
+    for (const formula& f : formulas()) named.push_back(&find_algorithm(f.id));
+    EXPECT_TRUE(std::ranges::is_sorted(named));
+    EXPECT_EQ(std::set(named.begin(), named.end()).size(), named.size());
+    EXPECT_EQ(find_formula("bcast/two_level"), nullptr);
+}
+
+TEST(formula, other_models_are_refused) {
+    EXPECT_EQ(error_text([] {
+                  evaluate(formulas().front(), parse_model("curie"), {4, 1});
+              }).find("no closed forms under hockney:"),
+              0U);
+}
+
+}  // namespace
+}  // namespace rubato
