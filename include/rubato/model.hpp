@@ -59,6 +59,8 @@ struct model {
 /// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, the first such line of a file, or
 /// `file:NAME,hockney` (loggp, loggp5), the first of that kind. Lines that begin with # are comments.
 RUBATO_API model parse_model(std::string_view text);
+/// Joules of a text such as 16.5uJ.
+RUBATO_API double parse_energy(std::string_view text);
 /// The model in the form that parse_model reads.
 RUBATO_API std::string to_string(const model& m);
 /// The same without energy and memory.

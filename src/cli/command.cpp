@@ -241,6 +241,12 @@ std::string ratio_text(time_ns t, time_ns of) {
                           : "-";
 }
 
+std::string format_energy(double joules) {
+    if (joules < 1e-3) return fmt::format("{:.2f} uJ", joules * 1e6);
+    if (joules < 1) return fmt::format("{:.2f} mJ", joules * 1e3);
+    return fmt::format("{:.2f} J", joules);
+}
+
 std::string percent(double share, int digits) { return fmt::format("{:.{}f} %", 100 * share, digits); }
 
 std::string align(const table& lines, const std::vector<bool>& right) {

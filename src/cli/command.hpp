@@ -20,6 +20,7 @@ void add_schedule(CLI::App& command, int& status);
 void add_verify(CLI::App& command, int& status);
 void add_sim(CLI::App& command, int& status);
 void add_choose(CLI::App& command, int& status);
+void add_model(CLI::App& command, int& status);
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
 void add_exec(CLI::App& command, int& status);
@@ -92,6 +93,8 @@ using table = std::vector<std::vector<std::string>>;
 std::string align(const table& lines, const std::vector<bool>& right);
 /// "0.731", or "-" if there is nothing to divide by
 std::string ratio_text(time_ns t, time_ns of);
+/// "12.50 uJ"
+std::string format_energy(double joules);
 /// "12.5 %"
 std::string percent(double share, int digits = 1);
 

@@ -180,12 +180,6 @@ void extrapolate_row(const sim_setting& s, simulated_row& r) {
     r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
 }
 
-std::string format_energy(double joules) {
-    if (joules < 1e-3) return fmt::format("{:.2f} uJ", joules * 1e6);
-    if (joules < 1) return fmt::format("{:.2f} mJ", joules * 1e3);
-    return fmt::format("{:.2f} J", joules);
-}
-
 /// Why some rows are not simulated with all ranks, the slowest first; nothing if all are.
 std::string remark(const std::vector<simulated_row>& rows) {
     constexpr std::size_t most = 5;

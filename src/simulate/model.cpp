@@ -19,8 +19,13 @@ constexpr std::array energy_units{
 };
 constexpr std::array power_units{unit{"", 1.}, unit{"W", 1.}, unit{"mW", 1., 1e3}};
 
-double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
 double parse_power(std::string_view text) { return parse_with_unit(text, power_units, "number of watts", "0.5W"); }
+
+}  // namespace
+
+double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
+
+namespace {
 
 /// In a suitable unit, if it reads back as the same number.
 std::string format_energy(double joules) {

@@ -1,0 +1,241 @@
+// rubato model: what does it cost by a formula, in time, energy and memory, and which algorithm is best in what?
+#include "rubato/model.hpp"
+
+#include "cli/command.hpp"
+#include "cli/model_map.hpp"
+#include "cli/sim_effort.hpp"
+#include "rubato/simulate.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+namespace rubato::cli {
+namespace {
+
+struct model_options {
+    std::string what{};
+    std::int32_t ranks = 0;
+    std::string bytes{};
+    std::int32_t segments = 0;  ///< 0: not given
+    std::int32_t radix = 0;     ///< 0: not given
+    std::string model_text = "infiniband2008";
+    std::string energy{};
+    std::string memory{};
+    std::string map{};
+    bool all = false;
+    bool json = false;
+};
+
+struct model_setting {
+    collective what{};
+    model costs{};
+    formula_problem asked{};
+    budget within{};
+};
+
+struct model_row {
+    rated by_formula{};
+    std::optional<time_ns> simulated{};  ///< nothing: that would take too long
+};
+
+std::optional<time_ns> simulate_one(const model_setting& s, const rated& r) {
+    const algorithm& a = find_algorithm(r.by->id);
+    problem p;
+    p.what = s.what;
+    p.ranks = r.with.ranks;
+    p.segments = r.with.segments;
+    p.idempotent = true;
+    if (a.takes_radix && r.with.radix > 0) p.radix = {r.with.radix};
+    if (!is_quick(effort_to_simulate(a, p))) return std::nullopt;
+    const std::vector<schedule> all = build_all(a, p);
+    const layout sizes = layout::uniform(r.with.bytes);
+    const std::vector<time_ns> arrivals(all.size());
+    return std::ranges::max(simulate(s.costs, all, std::span(&sizes, 1), arrivals).exits);
+}
+
+/// Each algorithm with the number of segments that is fastest, or with all of them.
+std::vector<model_row> rows_of(const model_setting& s, const std::vector<rated>& all, bool every) {
+    std::vector<model_row> rows;
+    for (const rated& r : all) {
+        const auto same = [&r](const model_row& row) { return row.by_formula.by == r.by; };
+        if (every || std::ranges::none_of(rows, same)) rows.push_back({r, simulate_one(s, r)});
+    }
+    return rows;
+}
+
+time_ns nearest(double ns) { return time_ns(std::llround(ns)); }
+std::int64_t whole(double bytes) { return std::llround(bytes); }
+
+/// "bcast/chain in 8 segments"
+std::string name_of(const rated& r) {
+    const bool cut = find_algorithm(r.by->id).segmented;
+    return cut ? fmt::format("{} in {} segment{}", r.by->id, r.with.segments, r.with.segments == 1 ? "" : "s")
+               : std::string(r.by->id);
+}
+
+std::string fit_text(const formula& f) {
+    const std::string else_within = fmt::format("else within {}", percent(f.within, 0));
+    switch (f.fit) {
+        case formula_fit::always: return "exact";
+        case formula_fit::powers_of_two: return "exact for 2^n ranks, " + else_within;
+        case formula_fit::only_powers_of_two: return "exact, only for 2^n ranks";
+        case formula_fit::complete_trees: return "exact for complete trees, " + else_within;
+        case formula_fit::whole_vectors: return "exact for N = 1, " + else_within;
+        case formula_fit::nearly: return fmt::format("within {}", percent(f.within, 0));
+    }
+    return "";
+}
+
+/// What is best in what, and the fastest within the budget.
+std::string verdict(const model_setting& s, const std::vector<rated>& all) {
+    const rated& fastest = all.front();
+    std::string text = fmt::format("fastest: {}\nleast energy: {}\nleast memory: {}\n", name_of(fastest),
+                                   name_of(best_by(all, metric::energy)), name_of(best_by(all, metric::memory)));
+    if (!s.within.energy_j && !s.within.memory) return text;
+    const rated* r = fastest_within(all, s.within);
+    if (r == nullptr) return text + "within the budget: none\n";
+    return text + fmt::format("fastest within the budget: {}, {:.3f} times as long as the fastest\n", name_of(*r),
+                              fastest.value.time_ns > 0 ? r->value.time_ns / fastest.value.time_ns : 1);
+}
+
+std::string as_text(const model_setting& s, const std::vector<rated>& all, const std::vector<model_row>& rows) {
+    table costs{{"ALGORITHM", "SEGMENTS", "TIME", "SIMULATED", "/SIMULATED", "OVERHEAD", "ENERGY", "DYNAMIC", "MEMORY",
+                 "FRONT"}};
+    table forms{{"ALGORITHM", "SKELETON", "TIME", "DYNAMIC ENERGY", "MEMORY", "TIME IS"}};
+    for (const auto& [r, simulated] : rows) {
+        const time_ns time = nearest(r.value.time_ns);
+        costs.push_back({std::string(r.by->id),
+                         find_algorithm(r.by->id).segmented ? fmt::format("{}", r.with.segments) : "-",
+                         format_time(time), simulated ? format_time(*simulated) : "-",
+                         simulated ? ratio_text(time, *simulated) : "-", format_time(nearest(r.overhead_ns)),
+                         format_energy(r.energy_j()), format_energy(r.dynamic_j), format_bytes(whole(r.memory)),
+                         r.on_front ? "yes" : "-"});
+        if (forms.back().front() == r.by->id) continue;
+        forms.push_back({std::string(r.by->id), std::string(r.by->skeleton.empty() ? "-" : r.by->skeleton),
+                         std::string(r.by->time), std::string(r.by->energy), std::string(r.by->memory),
+                         fit_text(*r.by)});
+    }
+    return fmt::format("{}: {} ranks, {}model {}\n\n{}\n{}\n{}", traits(s.what).name, s.asked.ranks,
+                       traits(s.what).moves_data() ? fmt::format("s = {}, ", format_bytes(s.asked.bytes)) : "",
+                       network_text(s.costs),
+                       align(costs, {false, true, true, true, true, true, true, true, true, false}), verdict(s, all),
+                       '\n' + align(forms, std::vector<bool>(6, false)));
+}
+
+std::string as_json(const model_setting& s, const std::vector<model_row>& rows) {
+    using nlohmann::ordered_json;
+    auto out = ordered_json::array();
+    for (const auto& [r, simulated] : rows)
+        out.push_back({{"id", r.by->id},
+                       {"skeleton", r.by->skeleton},
+                       {"segments", r.with.segments},
+                       {"time_ns", r.value.time_ns},
+                       {"simulated_ns", simulated ? ordered_json(simulated->count()) : ordered_json(nullptr)},
+                       {"exact", is_exact(*r.by, r.with)},
+                       {"overhead_ns", r.overhead_ns},
+                       {"energy_j", r.energy_j()},
+                       {"dynamic_j", r.dynamic_j},
+                       {"static_j", r.static_j},
+                       {"memory_bytes", whole(r.memory)},
+                       {"messages", whole(r.value.messages)},
+                       {"bytes", whole(r.value.bytes)},
+                       {"pareto", r.on_front},
+                       {"within_budget", s.within.allows(r)},
+                       {"formula", r.by->time}});
+    return out.dump(2) + '\n';
+}
+
+model_setting make_setting(const CLI::App& app, const model_options& o) {
+    model_setting s;
+    s.what = parse_collective(o.what);
+    std::vector<const algorithm*> known;
+    for (const formula& f : formulas())
+        if (const algorithm& a = find_algorithm(f.id); a.what == s.what) known.push_back(&a);
+    if (known.empty())
+        throw error(fmt::format("no closed forms of {}", o.what),
+                    "its cost depends on sizes or neighbours of each rank", "'rubato sim' simulates it");
+    refuse_unused(app, known);
+    s.costs = parse_model(o.model_text);
+    problem p;
+    p.what = s.what;
+    p.ranks = o.ranks;
+    s.asked = {o.ranks, chunk_of(size_of(o.bytes, s.what), p), static_cast<std::uint32_t>(o.segments), o.radix};
+    if (!o.energy.empty()) s.within.energy_j = parse_energy(o.energy);
+    if (!o.memory.empty()) s.within.memory = static_cast<double>(parse_bytes(o.memory));
+    return s;
+}
+
+std::string map_of(const model_options& o, const model_setting& s) {
+    if (s.within.energy_j || s.within.memory || o.all)
+        throw error("--map with a budget or --all", "a map shows the best algorithm of each problem",
+                    "leave the others out");
+    if (o.ranks < 2) throw error("a map of one rank", "it has no columns", "give more ranks, such as --ranks 1024");
+    const metric by = parse_metric(o.map);
+    const std::vector<map_cell> cells = make_map(s.costs, s.what, by, {o.ranks, size_of(o.bytes, s.what)}, s.asked);
+    if (o.json) return map_json(cells, by);
+    return fmt::format("{}: the best by {}, sizes down, ranks across, model {}\n\n{}", o.what, o.map,
+                       network_text(s.costs), map_text(cells));
+}
+
+std::string answer(const CLI::App& app, const model_options& o) {
+    const model_setting s = make_setting(app, o);
+    if (!o.map.empty()) return map_of(o, s);
+    const std::vector<rated> all = rate(s.costs, s.what, s.asked);
+    const std::vector<model_row> rows = rows_of(s, all, o.all);
+    return o.json ? as_json(s, rows) : as_text(s, all, rows);
+}
+
+}  // namespace
+
+void add_model(CLI::App& command, int&) {
+    auto o = std::make_shared<model_options>();
+    CLI::App* app = command.add_subcommand("model", "compute time, energy and memory of algorithms by closed forms");
+    app->add_option("COLLECTIVE", o->what, "such as bcast")->required();
+    add_integer(*app, "-p,--ranks", o->ranks, "number of ranks", 1, 1 << 20, "how many ranks there are");
+    app->get_option("--ranks")->required();
+    app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
+        ->type_name("SIZE");
+    add_integer(*app, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
+                "how many pieces a vector is cut into, by algorithms that cut vectors");
+    add_integer(*app, "--radix", o->radix, "radix", 2, 1 << 20, "degree of a tree, or ways of a dissemination");
+    app->add_option("--model", o->model_text,
+                    "cost model: loggp5:L=6us,o=4.7us,G=0.73ns[,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32], a preset\n"
+                    "of that kind, or file:FILE (default: infiniband2008)")
+        ->type_name("MODEL");
+    app->add_option("--energy", o->energy, "budget: no more energy than this, such as 5mJ")->type_name("ENERGY");
+    app->add_option("--memory", o->memory, "budget: no more descriptor memory than this on any rank")
+        ->type_name("SIZE");
+    app->add_flag("--all", o->all, "print every number of segments that was tried, not only the fastest");
+    app->add_option("--map", o->map,
+                    "print the best algorithm by time, overhead, energy or memory for powers of two up to --ranks and\n"
+                    "--bytes")
+        ->type_name("METRIC");
+    app->add_flag("--json", o->json, "print an array with an object per row, or per field of the map");
+    app->footer(
+        "A message of s bytes takes L + 2o + s G and keeps its sender busy for o + s G; computing is free, and all "
+        "ranks\n"
+        "arrive together (Hoefler & Moor 2014). Energy: e per message, E per byte, and the static power of all ranks.\n"
+        "Memory: a descriptor per message, on the rank that sends most. Overhead: the time if the network cost "
+        "nothing.\n"
+        "In formulas P: ranks, s: bytes of the vector or of a chunk, x = s G, N: segments, n = ceil(log2 P), h: "
+        "levels\n"
+        "of a tree below its root, k: radix. The formulas of trees are those of complete ones; times are computed for\n"
+        "the trees that there are. Skeleton: the paper's abbreviation, with P if personalised.\n"
+        "/Simulated: as a multiple of the simulated time. Front: no other algorithm or number of segments is better "
+        "in\n"
+        "time, energy or memory and as good in the others. Without --segments, all powers of two up to 1024 are "
+        "tried.\n"
+        "Examples:\n"
+        "  rubato model allreduce --ranks 64 --bytes 8\n"
+        "  rubato model bcast --ranks 64 --bytes 1MiB --memory 1KiB\n"
+        "  rubato model bcast --ranks 1024 --bytes 1MiB --map energy\n"
+        "  rubato model alltoall --ranks 64 --bytes 64KiB --model loggp5:L=2us,o=1us,G=0.5ns --json");
+    app->callback([o, app] { write_out(answer(*app, *o)); });
+}
+
+}  // namespace rubato::cli

@@ -1,0 +1,93 @@
+#include "formulas/rating.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace rubato {
+namespace {
+
+constexpr std::uint32_t most_segments = 1024;
+
+rated rate_one(const model& m, const formula& f, const formula_problem& p) {
+    rated r;
+    r.by = &f;
+    r.with = p;
+    r.value = evaluate(f, m, p);
+    model no_network = m;
+    no_network.network = loggp5{0, std::get<loggp5>(m.network).o, 0};
+    r.overhead_ns = evaluate(f, no_network, p).time_ns;
+    closed_form without_time = r.value;
+    without_time.time_ns = 0;
+    r.dynamic_j = energy(m, without_time, p.ranks);
+    r.static_j = energy(m, r.value, p.ranks) - r.dynamic_j;
+    r.memory = descriptor_memory(m, r.value);
+    return r;
+}
+
+bool dominates(const rated& a, const rated& b) {
+    const bool no_worse = a.value.time_ns <= b.value.time_ns && a.energy_j() <= b.energy_j() && a.memory <= b.memory;
+    return no_worse && (a.value.time_ns < b.value.time_ns || a.energy_j() < b.energy_j() || a.memory < b.memory);
+}
+
+/// Whether the registry's algorithm solves the problem too.
+bool can_solve(const algorithm& a, std::int32_t ranks) {
+    problem p;
+    p.what = a.what;
+    p.ranks = ranks;
+    p.idempotent = true;
+    return !unmet_need(a, p);
+}
+
+}  // namespace
+
+metric parse_metric(std::string_view name) {
+    const auto found = std::ranges::find(metric_names, name);
+    if (found == std::end(metric_names))
+        throw error(fmt::format("unknown metric '{}'", name),
+                    fmt::format("there are {}", fmt::join(metric_names, ", ")), "use one of them");
+    return static_cast<metric>(found - std::begin(metric_names));
+}
+
+double rated::by_metric(metric m) const {
+    switch (m) {
+        case metric::time: return value.time_ns;
+        case metric::overhead: return overhead_ns;
+        case metric::energy: return energy_j();
+        case metric::memory: return memory;
+    }
+    return 0;
+}
+
+std::vector<rated> rate(const model& m, collective what, const formula_problem& asked) {
+    std::vector<rated> all;
+    for (const formula& f : formulas()) {
+        const algorithm& a = find_algorithm(f.id);
+        if (a.what != what || !applies(f, asked) || !can_solve(a, asked.ranks)) continue;
+        formula_problem p = asked;
+        if (!a.segmented || asked.segments > 0) {
+            p.segments = a.segmented ? asked.segments : 1;
+            all.push_back(rate_one(m, f, p));
+            continue;
+        }
+        const std::int64_t most = std::clamp<std::int64_t>(asked.bytes, 1, most_segments);
+        for (p.segments = 1; p.segments <= most; p.segments *= 2) all.push_back(rate_one(m, f, p));
+    }
+    for (rated& r : all)
+        r.on_front = std::ranges::none_of(all, [&r](const rated& other) { return dominates(other, r); });
+    std::ranges::stable_sort(all, {}, [](const rated& r) { return r.value.time_ns; });
+    return all;
+}
+
+const rated& best_by(std::span<const rated> all, metric m) {
+    return *std::ranges::min_element(all, {},
+                                     [m](const rated& r) { return std::tuple(r.by_metric(m), r.value.time_ns); });
+}
+
+const rated* fastest_within(std::span<const rated> all, const budget& b) {
+    const auto found = std::ranges::find_if(all, [&b](const rated& r) { return b.allows(r); });
+    return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace rubato

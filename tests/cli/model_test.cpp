@@ -1,0 +1,111 @@
+// rubato model: what it prints, and what it refuses.
+#include "command.hpp"
+
+#include <map>
+#include <set>
+
+namespace rubato {
+namespace {
+
+using nlohmann::json;
+
+class model_command : public command {};
+
+constexpr const char* paper = "--model loggp5:L=6us,o=4.7us,G=0.73ns,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32";
+
+TEST_F(model_command, gives_rows_by_formula_with_the_simulation_beside_them) {
+    const json rows = good_json(fmt::format("model bcast --ranks 64 --bytes 64KiB {} --json", paper));
+    std::set<std::string> ids;
+    double before = 0;
+    for (const json& row : rows) {
+        EXPECT_TRUE(ids.insert(row.at("id")).second) << row;
+        EXPECT_GE(row.at("time_ns"), before);
+        before = row.at("time_ns");
+        const double simulated = row.at("simulated_ns");
+        EXPECT_NEAR(row.at("time_ns"), simulated, (row.at("exact") ? 1e-3 : 0.35) * simulated) << row;
+        EXPECT_NEAR(row.at("energy_j"), row.at("dynamic_j").get<double>() + row.at("static_j").get<double>(), 1e-12);
+    }
+    EXPECT_TRUE(ids.contains("bcast/binomial"));
+    EXPECT_TRUE(ids.contains("bcast/two_tree"));
+}
+
+/// The same problem in 'rubato sim', which counts on schedules.
+TEST_F(model_command, agrees_with_sim) {
+    const std::string problem = fmt::format("--ranks 16 --bytes 1024 {} --json", paper);
+    std::map<std::string, json> simulated;
+    for (const json& row : good_json("sim scatter/binomial,linear " + problem)) simulated[row.at("id")] = row;
+    std::size_t compared = 0;
+    for (const json& row : good_json("model scatter " + problem)) {
+        const json& other = simulated.at(row.at("id"));
+        EXPECT_EQ(row.at("simulated_ns"), other.at("run_time_ns")) << row;
+        EXPECT_EQ(row.at("memory_bytes"), other.at("memory_bytes")) << row;
+        EXPECT_EQ(row.at("messages"), other.at("messages")) << row;
+        EXPECT_EQ(row.at("bytes"), other.at("bytes")) << row;
+        EXPECT_NEAR(row.at("energy_j"), other.at("energy_j"), 1e-4 * other.at("energy_j").get<double>()) << row;
+        ++compared;
+    }
+    EXPECT_EQ(compared, 2U);
+}
+
+TEST_F(model_command, the_fastest_within_a_budget) {
+    const std::string problem = "model bcast --ranks 64 --bytes 1MiB";
+    EXPECT_EQ(good(problem).find("within the budget"), std::string::npos);
+    EXPECT_NE(good(problem + " --memory 32").find("fastest within the budget: bcast/chain in 1 segment, "),
+              std::string::npos);
+    EXPECT_NE(good(problem + " --energy 1nJ").find("within the budget: none\n"), std::string::npos);
+    for (const json& row : good_json(problem + " --memory 200 --all --json"))
+        EXPECT_EQ(row.at("within_budget"), row.at("memory_bytes") <= 200) << row;
+}
+
+TEST_F(model_command, every_number_of_segments_if_asked_for) {
+    const std::string problem = "model bcast --ranks 8 --bytes 1MiB --json";
+    EXPECT_GT(good_json(problem + " --all").size(), good_json(problem).size());
+    for (const json& row : good_json(problem + " --segments 10"))
+        EXPECT_TRUE(row.at("segments") == 10 || row.at("segments") == 1) << row;
+}
+
+TEST_F(model_command, a_map_has_the_best_of_each_problem) {
+    for (const char* metric : {"time_ns", "overhead_ns", "energy_j", "memory_bytes"}) {
+        const std::string name = std::string(metric).substr(0, std::string(metric).find('_'));
+        const json cells = good_json(fmt::format("model bcast --ranks 20 --bytes 4096 --map {} --json", name));
+        ASSERT_EQ(cells.size(), 4U * 13U);
+        const json& last = cells.back();
+        EXPECT_EQ(last.at("ranks"), 16);
+        EXPECT_EQ(last.at("bytes"), 4096);
+        double least = 1e300;
+        for (const json& row : good_json("model bcast --ranks 16 --bytes 4096 --all --json"))
+            least = std::min(least, row.at(metric).get<double>());
+        EXPECT_DOUBLE_EQ(last.at("value"), least) << metric;
+    }
+    const std::string text = good("model barrier --ranks 8 --map time");
+    EXPECT_NE(text.find("BYTES  2  4  8\n  0 B  a  a  b\n\na: barrier/dissemination\nb: barrier/n_way_dissemination\n"),
+              std::string::npos)
+        << text;
+}
+
+TEST_F(model_command, large_problems_are_not_simulated) {
+    const json rows = good_json("model alltoall --ranks 100000 --bytes 100MB --json");
+    for (const json& row : rows) EXPECT_GT(row.at("time_ns"), 0) << row;
+    EXPECT_TRUE(std::ranges::any_of(rows, [](const json& row) { return row.at("simulated_ns").is_null(); }));
+}
+
+TEST_F(model_command, errors) {
+    bad("model", "COLLECTIVE is required");
+    bad("model bcast --bytes 8", "--ranks is required");
+    bad("model bcast --ranks 4", "give one, such as --bytes 4MiB");
+    bad("model frobnicate --ranks 4 --bytes 8", "frobnicate");
+    bad("model bcast --ranks 0 --bytes 8", "'0' is not a number of ranks");
+    bad("model bcast --ranks 4 --bytes 8 --model curie", "no closed forms under hockney:");
+    bad("model bcast --ranks 4 --bytes 8 --model loggp5:L=1us", "loggp5:L=1us");
+    bad("model bcast --ranks 4 --bytes 8 --radix 1", "'1' is not a radix");
+    bad("model neighbor_alltoall --ranks 4 --bytes 8", "no closed forms of neighbor_alltoall");
+    bad("model barrier --ranks 4 --bytes 8", "--bytes has no effect");
+    bad("model alltoall --ranks 4 --bytes 8 --segments 2", "--segments has no effect");
+    bad("model bcast --ranks 4 --bytes 8 --energy 5q", "'5q' is not a number of joules");
+    bad("model bcast --ranks 4 --bytes 8 --map beauty", "unknown metric 'beauty'");
+    bad("model bcast --ranks 1 --bytes 8 --map time", "a map of one rank");
+    bad("model bcast --ranks 4 --bytes 8 --map time --memory 64", "leave the others out");
+}
+
+}  // namespace
+}  // namespace rubato
