@@ -124,7 +124,7 @@ std::string as_text(const model_setting& s, const std::vector<rated>& all, const
                        traits(s.what).moves_data() ? fmt::format("s = {}, ", format_bytes(s.asked.bytes)) : "",
                        network_text(s.costs),
                        align(costs, {false, true, true, true, true, true, true, true, true, false}), verdict(s, all),
-                       '\n' + align(forms, std::vector<bool>(6, false)));
+                       align(forms, std::vector<bool>(6, false)));
 }
 
 std::string as_json(const model_setting& s, const std::vector<model_row>& rows) {
@@ -153,14 +153,15 @@ std::string as_json(const model_setting& s, const std::vector<model_row>& rows) 
 model_setting make_setting(const CLI::App& app, const model_options& o) {
     model_setting s;
     s.what = parse_collective(o.what);
+    s.costs = parse_model(o.model_text);
     std::vector<const algorithm*> known;
-    for (const formula& f : formulas())
+    for (const formula& f : formulas(s.costs))
         if (const algorithm& a = find_algorithm(f.id); a.what == s.what) known.push_back(&a);
     if (known.empty())
-        throw error(fmt::format("no closed forms of {}", o.what),
-                    "its cost depends on sizes or neighbours of each rank", "'rubato sim' simulates it");
+        throw error(fmt::format("no closed forms of {} under this kind of model", o.what),
+                    "loggp5 has them for collectives of equal sizes, loggp for bcast and allreduce",
+                    "'rubato sim' simulates it");
     refuse_unused(app, known);
-    s.costs = parse_model(o.model_text);
     problem p;
     p.what = s.what;
     p.ranks = o.ranks;
@@ -203,9 +204,10 @@ void add_model(CLI::App& command, int&) {
     add_integer(*app, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into, by algorithms that cut vectors");
     add_integer(*app, "--radix", o->radix, "radix", 2, 1 << 20, "degree of a tree, or ways of a dissemination");
-    app->add_option("--model", o->model_text,
-                    "cost model: loggp5:L=6us,o=4.7us,G=0.73ns[,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32], a preset\n"
-                    "of that kind, or file:FILE (default: infiniband2008)")
+    app->add_option(
+           "--model", o->model_text,
+           "cost model: loggp5:L=6us,o=4.7us,G=0.73ns[,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32], loggp:...,\n"
+           "a preset of these kinds, or file:FILE (default: infiniband2008)")
         ->type_name("MODEL");
     app->add_option("--energy", o->energy, "budget: no more energy than this, such as 5mJ")->type_name("ENERGY");
     app->add_option("--memory", o->memory, "budget: no more descriptor memory than this on any rank")
@@ -225,7 +227,9 @@ void add_model(CLI::App& command, int&) {
         "In formulas P: ranks, s: bytes of the vector or of a chunk, x = s G, N: segments, n = ceil(log2 P), h: "
         "levels\n"
         "of a tree below its root, k: radix. The formulas of trees are those of complete ones; times are computed for\n"
-        "the trees that there are. Skeleton: the paper's abbreviation, with P if personalised.\n"
+        "the trees that there are. Skeleton: the paper's abbreviation, with P if personalised. Under loggp only a few\n"
+        "algorithms have formulas (Hoefler 2008, III.3.1): x = (s-1) G, and combining takes c per byte.\n"
+        "Operators commute, and are idempotent where an algorithm needs that.\n"
         "/Simulated: as a multiple of the simulated time. Front: no other algorithm or number of segments is better "
         "in\n"
         "time, energy or memory and as good in the others. Without --segments, all powers of two up to 1024 are "

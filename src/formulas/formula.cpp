@@ -29,14 +29,18 @@ std::int32_t radix_of(const formula& f, const formula_problem& p) {
 
 }  // namespace
 
-std::span<const formula> formulas() {
+std::span<const formula> formulas(const model& m) {
     static const std::vector<formula> all = join();
-    return all;
+    if (std::holds_alternative<loggp5>(m.network)) return all;
+    if (std::holds_alternative<loggp>(m.network)) return loggp_formulas();
+    throw error(fmt::format("no closed forms under {}", network_text(m)), "they are those of LogGP",
+                "give loggp5:L=..,o=..,G=.., loggp:L=..,o=..,g=..,G=.. or a preset, such as infiniband2008");
 }
 
-const formula* find_formula(std::string_view id) {
-    const auto found = std::ranges::find(formulas(), id, &formula::id);
-    return found == formulas().end() ? nullptr : &*found;
+const formula* find_formula(const model& m, std::string_view id) {
+    const auto all = formulas(m);
+    const auto found = std::ranges::find(all, id, &formula::id);
+    return found == all.end() ? nullptr : &*found;
 }
 
 double kary_height(double ranks, std::int32_t k) {
@@ -69,18 +73,22 @@ bool is_exact(const formula& f, const formula_problem& p) {
 }
 
 closed_form evaluate(const formula& f, const model& m, const formula_problem& p) {
-    const auto* network = std::get_if<loggp5>(&m.network);
-    if (network == nullptr)
-        throw error(fmt::format("no closed forms under {}", network_text(m)),
-                    "they are those of Hoefler & Moor's LogGP",
-                    "give loggp5:L=..,o=..,G=.. or a preset of that kind, such as infiniband2008");
     if (p.ranks < 2) return {};
     formula_terms t;
-    t.L = network->L;
-    t.o = network->o;
+    if (const auto* n = std::get_if<loggp5>(&m.network)) {
+        t.L = n->L;
+        t.o = n->o;
+        t.G = n->G;
+    } else if (const auto* with_g = std::get_if<loggp>(&m.network)) {
+        t.L = with_g->L;
+        t.o = with_g->o;
+        t.g = with_g->g;
+        t.G = with_g->G;
+        t.combine = with_g->combine;
+    }
     t.P = p.ranks;
     t.s = static_cast<double>(p.bytes);
-    t.x = t.s * network->G;
+    t.x = t.s * t.G;
     t.N = p.segments;
     t.n = ceil_log2(p.ranks);
     t.k = radix_of(f, p);

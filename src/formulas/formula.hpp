@@ -29,7 +29,8 @@ struct closed_form {
 
 /// The variables of the formulas.
 struct formula_terms {
-    double L = 0, o = 0;
+    double L = 0, o = 0, g = 0, G = 0;
+    double combine = 0;  ///< per byte; c in the texts
     double P = 0;        ///< ranks, 2 or more
     double s = 0;        ///< bytes
     double x = 0;        ///< s G
@@ -51,7 +52,7 @@ enum class formula_fit : std::uint8_t {
 
 struct formula {
     std::string_view id;        ///< of the registry
-    std::string_view skeleton;  ///< Hoefler & Moor's abbreviation; P after it: personalised. Empty: they do not have it
+    std::string_view skeleton;  ///< Hoefler & Moor's abbreviation, P after it: personalised; or an equation; or nothing
     std::string_view time;
     std::string_view energy;  ///< dynamic
     std::string_view memory;
@@ -63,24 +64,25 @@ struct formula {
     closed_form (*value)(const formula_terms&);
 };
 
-/// In the order of the registry.
-RUBATO_API std::span<const formula> formulas();
-/// Nothing if the algorithm has no closed form.
-RUBATO_API const formula* find_formula(std::string_view id);
+/// Under a model, in the order of the registry. Throws if it is neither loggp5 nor loggp.
+RUBATO_API std::span<const formula> formulas(const model& m);
+/// Nothing if the algorithm has no closed form under the model.
+RUBATO_API const formula* find_formula(const model& m, std::string_view id);
 /// Whether there is a formula for this number of ranks.
 RUBATO_API bool applies(const formula& f, const formula_problem& p);
 /// Whether the time is that of the schedule.
 RUBATO_API bool is_exact(const formula& f, const formula_problem& p);
-/// Throws if the model is not loggp5.
+/// The formula is one of this model's.
 RUBATO_API closed_form evaluate(const formula& f, const model& m, const formula_problem& p);
 
 /// T P + D.
 RUBATO_API double energy(const model& m, const closed_form& c, std::int32_t ranks);
 RUBATO_API double descriptor_memory(const model& m, const closed_form& c);
 
-// The parts of the table.
+// The parts of the tables: two under loggp5, one under loggp.
 std::span<const formula> rooted_formulas();
 std::span<const formula> unrooted_formulas();
+std::span<const formula> loggp_formulas();
 
 /// The levels below the root of a tree in which k equal subtrees are below each rank.
 double kary_height(double ranks, std::int32_t k);

@@ -10,14 +10,18 @@ namespace {
 
 constexpr std::uint32_t most_segments = 1024;
 
+model without_network(model m) {
+    if (auto* n = std::get_if<loggp5>(&m.network)) n->L = n->G = 0;
+    if (auto* n = std::get_if<loggp>(&m.network)) n->L = n->g = n->G = 0;
+    return m;
+}
+
 rated rate_one(const model& m, const formula& f, const formula_problem& p) {
     rated r;
     r.by = &f;
     r.with = p;
     r.value = evaluate(f, m, p);
-    model no_network = m;
-    no_network.network = loggp5{0, std::get<loggp5>(m.network).o, 0};
-    r.overhead_ns = evaluate(f, no_network, p).time_ns;
+    r.overhead_ns = evaluate(f, without_network(m), p).time_ns;
     closed_form without_time = r.value;
     without_time.time_ns = 0;
     r.dynamic_j = energy(m, without_time, p.ranks);
@@ -62,7 +66,7 @@ double rated::by_metric(metric m) const {
 
 std::vector<rated> rate(const model& m, collective what, const formula_problem& asked) {
     std::vector<rated> all;
-    for (const formula& f : formulas()) {
+    for (const formula& f : formulas(m)) {
         const algorithm& a = find_algorithm(f.id);
         if (a.what != what || !applies(f, asked) || !can_solve(a, asked.ranks)) continue;
         formula_problem p = asked;

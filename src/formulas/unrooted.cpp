@@ -14,14 +14,12 @@ using terms = const formula_terms&;
 
 /// `rounds` in which every rank sends one message of `bytes` and waits for one.
 constexpr closed_form exchanges(terms t, double rounds, double bytes) {
-    const double G = t.s > 0 ? t.x / t.s : 0;
-    return {rounds * (t.L + 2 * t.o + bytes * G), t.P * rounds, t.P * rounds * bytes, rounds};
+    return {rounds * (t.L + 2 * t.o + bytes * t.G), t.P * rounds, t.P * rounds * bytes, rounds};
 }
 
 /// Messages of different sizes in the rounds: `bytes` in all.
 constexpr closed_form growing(terms t, double rounds, double bytes) {
-    const double G = t.s > 0 ? t.x / t.s : 0;
-    return {rounds * (t.L + 2 * t.o) + bytes * G, t.P * rounds, t.P * bytes, rounds};
+    return {rounds * (t.L + 2 * t.o) + bytes * t.G, t.P * rounds, t.P * bytes, rounds};
 }
 
 /// Every rank sends `ways` messages and waits for as many. It sends all of them before it turns to what has come.
@@ -59,8 +57,7 @@ closed_form segmented_ring(terms t) {
 
 /// Up a flat tree with `up` bytes, then down it with `down` bytes.
 closed_form flat_both(terms t, double up, double down) {
-    const double G = t.s > 0 ? t.x / t.s : 0;
-    return {2 * (t.L + t.P * t.o) + up * G + (t.P - 1) * down * G, 2 * (t.P - 1), (t.P - 1) * (up + down), t.P - 1};
+    return {2 * (t.L + t.P * t.o) + up * t.G + (t.P - 1) * down * t.G, 2 * (t.P - 1), (t.P - 1) * (up + down), t.P - 1};
 }
 
 formula_terms with(formula_terms t, double x) {

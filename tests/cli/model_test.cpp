@@ -89,6 +89,14 @@ TEST_F(model_command, large_problems_are_not_simulated) {
     EXPECT_TRUE(std::ranges::any_of(rows, [](const json& row) { return row.at("simulated_ns").is_null(); }));
 }
 
+TEST_F(model_command, under_loggp_a_few_algorithms_have_formulas) {
+    const json rows = good_json("model allreduce --ranks 16 --bytes 64KiB --model gige --json");
+    EXPECT_EQ(rows.size(), 3U);
+    for (const json& row : rows)
+        EXPECT_NEAR(row.at("time_ns"), row.at("simulated_ns"), 1e-3 * row.at("time_ns").get<double>()) << row;
+    bad("model gather --ranks 4 --bytes 8 --model gige", "loggp for bcast and allreduce");
+}
+
 TEST_F(model_command, errors) {
     bad("model", "COLLECTIVE is required");
     bad("model bcast --bytes 8", "--ranks is required");

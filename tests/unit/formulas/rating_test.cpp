@@ -62,6 +62,10 @@ TEST(rating, overhead_is_the_time_without_a_network) {
     const auto all = rate_paper(collective::bcast, 16, 1000);
     const auto binomial = std::ranges::find(all, "bcast/binomial", [](const rated& r) { return r.by->id; });
     EXPECT_DOUBLE_EQ(binomial->overhead_ns, 4 * 2 * 4700.);
+    // Combining is work of the CPU.
+    const auto sums = rate({loggp{5000, 1000, 2000, 1, 0.5}}, collective::allreduce, {16, 1000});
+    const auto pairs = std::ranges::find(sums, "allreduce/dissemination", [](const rated& r) { return r.by->id; });
+    EXPECT_DOUBLE_EQ(pairs->overhead_ns, 4 * (2 * 1000. + 500));
 }
 
 TEST(rating, energy_is_the_sum_of_its_parts) {
@@ -83,7 +87,7 @@ TEST(rating, errors) {
     EXPECT_EQ(error_text([] { parse_metric("beauty"); }),
               "unknown metric 'beauty': there are time, overhead, energy, memory; use one of them");
     EXPECT_NE(error_text([] {
-                  rate(parse_model("gige"), collective::bcast, {4, 1});
+                  rate(parse_model("curie"), collective::bcast, {4, 1});
               }).find("no closed forms"),
               std::string::npos);
 }
