@@ -1,5 +1,5 @@
 // The figures of docs/reproduction.md: what can be computed of the figures and tables of Marendic et al. 2016, Proficz
-// & Ocetkiewicz 2020 and Proficz 2020.
+// & Ocetkiewicz 2020, Proficz 2020, Hoefler & Moor 2014 and, of its models, Hoefler 2008.
 //
 //   reproduction [--full] [--page FILE] [--pictures FOLDER]
 //
@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
         reproduction::proficz_ocetkiewicz_2020();
         reproduction::proficz_2020_equations();
         reproduction::proficz_2020_tables();
+        reproduction::hoefler_2014();
         if (!page.empty()) output = missing_in(page, output);
     } catch (const rubato::error& e) {
         fmt::print(stderr, "reproduction: {}\n", e.what());

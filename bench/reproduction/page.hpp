@@ -34,5 +34,6 @@ void marendic_2016_late(const std::string& pictures, bool full);
 void proficz_ocetkiewicz_2020();
 void proficz_2020_equations();
 void proficz_2020_tables();
+void hoefler_2014();
 
 }  // namespace reproduction

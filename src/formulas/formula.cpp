@@ -43,18 +43,6 @@ const formula* find_formula(const model& m, std::string_view id) {
     return found == all.end() ? nullptr : &*found;
 }
 
-double kary_height(double ranks, std::int32_t k) {
-    double height = 0;
-    for (; ranks > 1; ranks = std::ceil((ranks - 1) / k)) ++height;
-    return height;
-}
-
-double rounds_of(double ranks, std::int32_t base) {
-    double rounds = 0;
-    for (double reach = 1; reach < ranks; reach *= base) ++rounds;
-    return rounds;
-}
-
 bool applies(const formula& f, const formula_problem& p) {
     return f.fit != formula_fit::only_powers_of_two || is_power_of_two(p.ranks);
 }

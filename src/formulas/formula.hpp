@@ -84,9 +84,4 @@ std::span<const formula> rooted_formulas();
 std::span<const formula> unrooted_formulas();
 std::span<const formula> loggp_formulas();
 
-/// The levels below the root of a tree in which k equal subtrees are below each rank.
-double kary_height(double ranks, std::int32_t k);
-/// ceil(log_base ranks)
-double rounds_of(double ranks, std::int32_t base);
-
 }  // namespace rubato

@@ -78,7 +78,8 @@ TEST(formula, counts_are_those_of_the_schedules) {
                 const measured real = measure(m, find_algorithm(f.id), q);
                 const closed_form c = evaluate(f, m, q);
                 EXPECT_EQ(c.messages, real.counted.messages) << describe(f, m, q);
-                EXPECT_NEAR(c.bytes, real.counted.bytes, 1e-6 * static_cast<double>(real.counted.bytes))
+                EXPECT_NEAR(c.bytes, static_cast<double>(real.counted.bytes),
+                            1e-6 * static_cast<double>(real.counted.bytes))
                     << describe(f, m, q);
                 EXPECT_EQ(descriptor_memory(m, c), descriptor_memory(m, real.counted)) << describe(f, m, q);
             });

@@ -1,0 +1,258 @@
+// Hoefler & Moor 2014: its Tables 1 and 2 and Fig. 5 with the parameters of its sec. 4.2; and Eqs III.1 to III.7 of
+// Hoefler 2008. What is printed, what holds, what the simulation gives.
+#include "formulas/formula.hpp"
+#include "page.hpp"
+#include "rubato/cost.hpp"
+#include "rubato/simulate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace reproduction {
+
+using namespace rubato;
+
+namespace {
+
+/// As the papers write them.
+struct variables {
+    double L, o, g, G, P, s, N, n;
+    double k = 2;
+    double gamma = 0;
+};
+
+struct triple {
+    double time;      // ns
+    double messages;  // of energy e
+    double bytes;     // of energy E
+    double memory;    // descriptors
+};
+
+variables variables_of(const model& m, const formula_problem& q) {
+    variables v{};
+    if (const auto* five = std::get_if<loggp5>(&m.network)) {
+        v.L = five->L;
+        v.o = five->o;
+        v.G = five->G;
+    } else {
+        const auto& four = std::get<loggp>(m.network);
+        v.L = four.L;
+        v.o = four.o;
+        v.g = four.g;
+        v.G = four.G;
+        v.gamma = four.combine;
+    }
+    v.P = q.ranks;
+    v.s = static_cast<double>(q.bytes);
+    v.N = q.segments;
+    v.n = std::log2(v.P);
+    return v;
+}
+
+struct skeleton {
+    const char* name;
+    const char* id;
+    std::uint32_t segments;  // that the algorithm gets; N is the paper's
+    triple (*printed)(const variables&);
+};
+
+using v = const variables&;
+
+double pipelined(v a, double s) {
+    return 2 * (a.o + s / a.N * a.G) * a.N + a.L + a.o +
+           (a.o + 2 * (a.o + s / a.N * a.G) + a.L) * (std::floor(a.n) - 1);
+}
+
+constexpr std::uint32_t pieces = 8;
+
+// Sec. 3.1, before minor terms are dropped.
+constexpr std::array skeletons{
+    skeleton{"FT", "bcast/linear", 1,
+             [](v a) {
+                 return triple{a.L + a.o * a.P + a.s * a.G * (a.P - 1), a.P - 1, (a.P - 1) * a.s, a.P - 1};
+             }},
+    skeleton{"KT, k = 2", "bcast/binary", 1,
+             [](v a) {
+                 return triple{(a.L + 2 * (a.o + a.s * a.G) + a.o) * std::floor(a.n), a.P - 1, (a.P - 1) * a.s, 2};
+             }},
+    skeleton{"SB", "bcast/split_binary", 1,
+             [](v a) {
+                 return triple{
+                     (a.L + 2 * (a.o + a.s / 2 * a.G) + a.o) * std::floor(a.n) + 2 * a.o + a.L + a.s / 2 * a.G,
+                     2 * (a.P - 1), (a.P - 1) * a.s, 3};
+             }},
+    skeleton{"BT", "bcast/binomial", 1,
+             [](v a) {
+                 return triple{(a.L + 2 * a.o + a.s * a.G) * a.n, a.P - 1, (a.P - 1) * a.s, a.n};
+             }},
+    skeleton{"BT, personalised", "scatter/binomial", 1,
+             [](v a) {
+                 return triple{(2 * a.o + a.L) * a.n + a.s * a.G * (a.P - 1), a.P - 1, a.s * a.P / 2 * a.n, a.n};
+             }},
+    skeleton{"PBT, N = 8", "bcast/binary", pieces,
+             [](v a) {
+                 return triple{pipelined(a, a.s), (a.P - 1) * a.N, (a.P - 1) * a.s, 2 * a.N};
+             }},
+    skeleton{"DT, N = 8 in each tree", "bcast/two_tree", 2 * pieces,
+             [](v a) {
+                 return triple{a.L + 3 * a.o + a.s * a.G + pipelined(a, a.s / 2), 2 + 2 * (a.P - 1) * a.N,
+                               a.s + (a.P - 1) * a.s, 2 * a.N};
+             }},
+    skeleton{"DS", "alltoall/direct", 1,
+             [](v a) {
+                 return triple{a.L + (a.P - 1) * (a.o + a.s * a.G), a.P * (a.P - 1), a.P * (a.P - 1) * a.s, a.P - 1};
+             }},
+    skeleton{"BF", "allreduce/recursive_doubling", 1,
+             [](v a) {
+                 return triple{(2 * a.o + a.s * a.G + a.L) * a.n, a.P * a.n, a.P * a.n * a.s, a.n};
+             }},
+    skeleton{"BF, personalised", "allgather/recursive_doubling", 1,
+             [](v a) {
+                 return triple{(2 * a.o + a.L) * a.n + a.G * a.s * (a.P - 1), a.P * a.n, (a.P - 1) * a.P * a.s, a.n};
+             }},
+};
+
+struct counted_run {
+    double time;  // ns
+    cost counted;
+};
+
+counted_run run(const model& m, const char* id, const formula_problem& q) {
+    const algorithm& a = find_algorithm(id);
+    problem p;
+    p.what = a.what;
+    p.ranks = q.ranks;
+    p.segments = q.segments;
+    p.idempotent = true;
+    const std::vector<schedule> all = build_all(a, p);
+    const layout sizes = layout::uniform(q.bytes);
+    const std::vector<time_ns> arrivals(all.size());
+    const simulation s = simulate(m, all, std::span(&sizes, 1), arrivals);
+    return {static_cast<double>(std::ranges::max(s.exits).count()), count_cost(all, std::span(&sizes, 1))};
+}
+
+std::string us(double ns) { return fmt::format("{:.1f}", ns / 1e3); }
+std::string millijoules(double joules) { return fmt::format("{:.2f}", joules * 1e3); }
+
+void tables_1_and_2() {
+    const model m = parse_model("infiniband2008");
+    for (const std::int64_t bytes : {std::int64_t{8}, std::int64_t{1} << 16}) {
+        print_head(fmt::format("Tables 1 and 2: 64 ranks, s = {}", format_bytes(bytes)),
+                   {"skeleton", "algorithm", "time, us: printed", "formula", "simulated", "dynamic energy, mJ: printed",
+                    "counted", "memory, B: printed", "counted"});
+        for (const skeleton& k : skeletons) {
+            const formula_problem q{64, bytes, k.segments};
+            formula_problem as_printed = q;
+            as_printed.segments = k.segments > 1 ? pieces : 1;
+            const triple printed = k.printed(variables_of(m, as_printed));
+            const closed_form c = evaluate(*find_formula(m, k.id), m, q);
+            const counted_run real = run(m, k.id, q);
+            print_row({k.name, k.id, us(printed.time), us(c.time_ns), us(real.time),
+                       millijoules(printed.messages * m.message_energy + printed.bytes * m.byte_energy),
+                       millijoules(energy(m, real.counted, time_ns{})),
+                       fmt::format("{:.0f}", printed.memory * static_cast<double>(m.descriptor)),
+                       fmt::format("{}", descriptor_memory(m, real.counted))});
+        }
+    }
+}
+
+/// Two 2-ary trees, one up and one down.
+closed_form both_binary(const model& m, const formula_problem& q) {
+    const closed_form up = evaluate(*find_formula(m, "reduce/binary"), m, q);
+    const closed_form down = evaluate(*find_formula(m, "bcast/binary"), m, q);
+    const double inner_children = std::min(2., std::ceil((q.ranks - 1) / 2.) - 1);
+    return {up.time_ns + down.time_ns, up.messages + down.messages, up.bytes + down.bytes,
+            std::max(down.most_sent, q.ranks > 2 ? inner_children + 1 : 0)};
+}
+
+void figure_5() {
+    const model m = parse_model("infiniband2008");
+    print_head("Fig. 5: allreduce of 8 bytes, by formula",
+               {"P", "time, us: RT", "BT", "BF", "energy, mJ: RT", "BT", "BF", "memory, B: RT", "BT", "BF"});
+    std::vector<std::string> fastest, frugal, small;
+    for (std::int32_t ranks = 2; ranks <= 4096; ranks *= 2) {
+        const formula_problem q{ranks, 8};
+        const std::array all{both_binary(m, q), evaluate(*find_formula(m, "allreduce/reduce_bcast"), m, q),
+                             evaluate(*find_formula(m, "allreduce/recursive_doubling"), m, q)};
+        std::vector<std::string> cells{fmt::format("{}", ranks)};
+        for (const closed_form& c : all) cells.push_back(us(c.time_ns));
+        for (const closed_form& c : all) cells.push_back(millijoules(energy(m, c, ranks)));
+        for (const closed_form& c : all) cells.push_back(fmt::format("{:.0f}", descriptor_memory(m, c)));
+        print_row(cells);
+        const auto joules = [&](std::size_t i) { return energy(m, all[i], ranks); };
+        if (all[2].time_ns < std::min(all[0].time_ns, all[1].time_ns)) fastest.push_back(cells.front());
+        if (joules(1) < std::min(joules(0), joules(2))) frugal.push_back(cells.front());
+        if (all[0].most_sent < std::min(all[1].most_sent, all[2].most_sent)) small.push_back(cells.front());
+    }
+    reproduction::print("\nBF alone is fastest with {} ranks.\n", fmt::join(fastest, ", "));
+    reproduction::print("BT alone needs the least energy with {} ranks.\n", fmt::join(frugal, ", "));
+    reproduction::print("RT alone needs the least memory with {} ranks.\n", fmt::join(small, ", "));
+}
+
+struct equation {
+    const char* number;
+    const char* id;
+    std::uint32_t segments;
+    double (*printed)(const variables&);  // with f = 0; m is a segment
+};
+
+double zeta(double x) { return std::max(x, 0.); }
+double bytes_of(v a, double m) { return (m - 1) * a.G; }
+double rounds_by(double ranks, double base) { return std::ceil(std::log(ranks) / std::log(base) - 1e-9); }
+
+constexpr std::array equations{
+    equation{"III.1", "bcast/linear", 1,
+             [](v a) { return std::max((a.P - 2) * a.o, zeta(a.P - 2) * a.g) + bytes_of(a, a.s) + a.L + 2 * a.o; }},
+    equation{"III.2", "bcast/chain", pieces,
+             [](v a) {
+                 return std::max((a.N - 1) * a.o, zeta(a.N - 1) * a.g) +
+                        (a.P - 1) * (2 * a.o + a.L + bytes_of(a, a.s / a.N));
+             }},
+    equation{"III.3", "bcast/binomial", 1, [](v a) { return std::ceil(a.n) * (2 * a.o + a.L + bytes_of(a, a.s)); }},
+    // Its n messages of a round are k - 1 of ours.
+    equation{"III.4", "bcast/knomial", 1,
+             [](v a) { return rounds_by(a.P, 4) * (2 * a.g + 4 * a.o + a.L + 3 * bytes_of(a, a.s)); }},
+    equation{"III.5", "allreduce/dissemination", 1,
+             [](v a) {
+                 return std::ceil(a.n) * (2 * a.o + a.L + bytes_of(a, a.s) + a.s * a.gamma) +
+                        zeta(std::ceil(a.n) - 1) * a.g;
+             }},
+    equation{"III.6", "allreduce/n_way_dissemination", 1,
+             [](v a) {
+                 const double rounds = rounds_by(a.P, 3);
+                 return rounds * (3 * a.o + a.L + 2 * bytes_of(a, a.s) + 2 * a.s * a.gamma) + zeta(rounds - 1) * a.g;
+             }},
+    equation{"III.7", "allreduce/ring", 1,
+             [](v a) {
+                 return (2 * a.P - 2) * (2 * a.o + a.L + bytes_of(a, a.s / a.P)) + zeta(2 * a.P - 2) * a.g +
+                        (a.P - 1) * a.s / a.P * a.gamma;
+             }},
+};
+
+void thesis_equations() {
+    const model m = parse_model("loggp:L=5.96us,o=4.72us,g=5.14us,G=0.73ns,combine=0.5ns");
+    print_head(
+        "Hoefler 2008, Eqs III.1 to III.7 with f = 0: 64 ranks, us",
+        {"Eq.", "algorithm", "64 B: printed", "formula", "simulated", "64 KiB: printed", "formula", "simulated"});
+    for (const equation& e : equations) {
+        std::vector<std::string> cells{e.number, e.id};
+        for (const std::int64_t bytes : {std::int64_t{64}, std::int64_t{1} << 16}) {
+            const formula_problem q{64, bytes, e.segments};
+            cells.push_back(us(e.printed(variables_of(m, q))));
+            cells.push_back(us(evaluate(*find_formula(m, e.id), m, q).time_ns));
+            cells.push_back(us(run(m, e.id, q).time));
+        }
+        print_row(cells);
+    }
+}
+
+}  // namespace
+
+void hoefler_2014() {
+    tables_1_and_2();
+    figure_5();
+    thesis_equations();
+}
+
+}  // namespace reproduction
