@@ -159,7 +159,7 @@ model_setting make_setting(const CLI::App& app, const model_options& o) {
         if (const algorithm& a = find_algorithm(f.id); a.what == s.what) known.push_back(&a);
     if (known.empty())
         throw error(fmt::format("no closed forms of {} under this kind of model", o.what),
-                    "loggp5 has them for collectives of equal sizes, loggp for bcast and allreduce",
+                    "loggp5 has them for all but neighbour collectives, loggp for bcast and allreduce",
                     "'rubato sim' simulates it");
     refuse_unused(app, known);
     problem p;

@@ -129,6 +129,8 @@ constexpr std::array table{
     formula{"scatter/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
     formula{"gather/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "d", always, 0, 0, chunks_up},
     formula{"gather/linear", "FTP", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
+    formula{"scatterv/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
+    formula{"gatherv/linear", "FTP", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
 };
 
 }  // namespace

@@ -173,6 +173,10 @@ constexpr std::array table{
             direct},
     formula{"alltoallv/pairwise", "", "(P-1)(L + 2o + x)", "P (P-1)(e + s E)", "(P-1) d", always, 0, 0,
             [](terms t) { return exchanges(t, t.P - 1, t.s); }},
+    formula{"reduce_scatter/halving", "", "n (L + 2o) + (P-1) x", "P n e + P (P-1) s E", "n d", only_powers_of_two, 0,
+            0, [](terms t) { return growing(t, t.n, (t.P - 1) * t.s); }},
+    formula{"reduce_scatter/ring", "", "(P-1)(L + 2o + x)", "P (P-1)(e + s E)", "(P-1) d", always, 0, 0,
+            [](terms t) { return exchanges(t, t.P - 1, t.s); }},
 };
 
 }  // namespace
