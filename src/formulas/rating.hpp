@@ -15,7 +15,7 @@ inline constexpr std::string_view metric_names[] = {"time", "overhead", "energy"
 RUBATO_API metric parse_metric(std::string_view name);
 
 /// One way to solve a problem.
-struct rated {
+struct RUBATO_API rated {
     const formula* by = nullptr;
     formula_problem with{};
     closed_form value{};
