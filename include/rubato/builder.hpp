@@ -8,8 +8,10 @@
 #include "rubato/problem.hpp"
 #include "rubato/schedule.hpp"
 
+#include <array>
 #include <initializer_list>
 #include <map>
+#include <memory_resource>
 #include <utility>
 
 namespace rubato {
@@ -65,15 +67,28 @@ public:
     schedule finish() &&;
 
 private:
+    static constexpr std::uint32_t none = UINT32_MAX;
     /// The steps that touched the blocks of a run last.
     struct access {
-        std::int32_t writer = -1;
-        std::vector<step_id> readers{};  // since then
+        step_id writer = none;
+        std::uint32_t readers = none;  // since then: the last of them in readers_
+    };
+    struct reader {
+        step_id step;
+        std::uint32_t before;  // in readers_, or none
     };
     /// Runs of blocks by their first one; each ends where the next begins.
-    using history = std::map<block, access>;
+    using history = std::pmr::map<block, access>;
+
+    /// How many messages a peer was sent, and has sent.
+    struct numbers {
+        std::int32_t peer = -1;
+        std::uint32_t sent = 0;
+        std::uint32_t received = 0;
+    };
 
     step_id add(step s, std::span<const step_id> after);
+    numbers& numbers_of(std::int32_t peer);
     std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
     history& history_of(buffer b) { return histories_[static_cast<std::size_t>(b)]; }
     static history::iterator cut(history& h, block at);
@@ -81,11 +96,16 @@ private:
     schedule result_;
     std::size_t blocks_[3] = {};
     block output_shape_ = 0;  // of its first block
-    history histories_[3] = {{{0, {}}}, {{0, {}}}, {{0, {}}}};
-    std::vector<step_id> waits_{};  // of the step being added
-    step_id fenced_ = 0;            // steps before this are behind the last fence
-    std::vector<step_id> fence_{};  // the steps that the last fence waits for
-    std::map<std::int32_t, std::pair<std::uint32_t, std::uint32_t>> numbers_{};  // peer -> messages sent, received
+    // Schedules are made by the million, and most are small: their maps need no memory of their own.
+    std::array<std::byte, 4096> room_;  // uninitialised
+    std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+    std::array<history, 3> histories_{history{&memory_}, history{&memory_}, history{&memory_}};
+    std::vector<reader> readers_{};
+    std::vector<step_id> waits_{};                 // of the step being added
+    step_id fenced_ = 0;                           // steps before this are behind the last fence
+    std::vector<step_id> fence_{};                 // the steps that the last fence waits for
+    std::pmr::vector<numbers> numbers_{&memory_};  // a hash table of peers; its size is a power of two
+    std::size_t peers_ = 0;                        // in it
 };
 
 }  // namespace rubato

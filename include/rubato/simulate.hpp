@@ -3,6 +3,7 @@
 
 #include "rubato/layout.hpp"
 #include "rubato/model.hpp"
+#include "rubato/noise.hpp"
 
 #include <span>
 #include <vector>
@@ -23,6 +24,10 @@ struct simulation_options {
     /// same ports. Without them all messages cost the same.
     std::span<const std::int32_t> hosts{};
     const model* inside = nullptr;
+    /// Of the ranks' processors; LogGP models only, as others have none. Null: none.
+    const noise* detours = nullptr;
+    /// Cores that may be used. The result does not depend on it.
+    unsigned cores = 1;
 };
 
 /// `layouts`: one for all ranks, or one per rank; its units are bytes. Throws if the schedules deadlock.

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <queue>
 #include <tuple>
 
@@ -57,7 +58,6 @@ struct happening {
 class recorder {
 public:
     recorder(const algorithm& a, const problem& p, const pace& takes) : takes_(takes) {
-        players_.reserve(static_cast<std::size_t>(p.ranks));
         for (rank r; r.value < p.ranks; ++r.value) {
             players_.emplace_back(a, p, r);
             const time_ns when = p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
@@ -164,7 +164,7 @@ private:
     }
 
     pace takes_;
-    std::vector<player> players_{};
+    std::deque<player> players_{};  // they cannot be moved
     std::priority_queue<happening, std::vector<happening>, std::greater<>> queue_{};
     std::uint64_t pushed_ = 0;
     std::vector<rank> touched_{};  // now; they may have something to decide or to send

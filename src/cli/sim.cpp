@@ -8,7 +8,7 @@
 #include "rubato/choose.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
-#include "rubato/simulate.hpp"
+#include "simulate/shapes.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <tuple>
 
 namespace rubato::cli {
@@ -30,6 +31,7 @@ struct sim_options {
     std::string bytes{};
     std::string model_text = "curie";
     std::string inside_text{};
+    std::string noise_text{};
     bool force = false;
     bool json = false;
     std::string svg{};
@@ -42,6 +44,8 @@ struct sim_setting {
     problem common{};               ///< with arrivals
     std::int64_t chunk = 0;
     bool choose_segments = false;
+    noise detours{};
+    unsigned cores = 1;  ///< of one simulation
 };
 
 /// Known only from a simulation of all ranks.
@@ -63,16 +67,21 @@ struct simulated_row {
     std::optional<details> all{};  ///< nothing: extrapolated from fewer ranks
 };
 
-simulation run(const sim_setting& s, const algorithm& a, const std::vector<schedule>& all, const problem& p,
-               bool record_steps = false) {
+shape_table shapes_of(const sim_setting& s, const algorithm& a, const problem& p) {
     const layout sizes = layout::uniform(s.chunk);
-    return simulate(s.network, all, std::span(&sizes, 1), p.arrivals,
-                    {record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr});
+    return rubato::shapes_of(a, p, std::span(&sizes, 1));
+}
+
+simulation run(const sim_setting& s, const algorithm& a, shape_table& ranks, const problem& p,
+               bool record_steps = false) {
+    return simulate(s.network, ranks, p.arrivals,
+                    {record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr, &s.detours, s.cores});
 }
 
 /// The run time by a simulation of all ranks.
 time_ns simulated_time(const sim_setting& s, const algorithm& a, const problem& p) {
-    return run_time(p.arrivals, run(s, a, build_all(a, p), p).exits);
+    shape_table ranks = shapes_of(s, a, p);
+    return run_time(p.arrivals, run(s, a, ranks, p).exits);
 }
 
 /// An estimate from fewer ranks. Nothing if even these are too many.
@@ -156,19 +165,22 @@ void simulate_row(const sim_setting& s, simulated_row& r) {
     // Before the schedules for these arrivals are made, so that not both are kept.
     const time_ns balanced = imbalance > time_ns{} ? simulated_time(s, a, all_together(r.p)) : time_ns{};
     details& d = r.all.emplace();
-    const std::vector<schedule> all = build_all(a, r.p);
-    const layout sizes = layout::uniform(s.chunk);
-    d.exits = run(s, a, all, r.p).exits;
+    shape_table ranks = shapes_of(s, a, r.p);
+    d.exits = run(s, a, ranks, r.p).exits;
     r.run = run_time(r.p.arrivals, d.exits);
     r.tail = tail(r.p.arrivals, d.exits);
     if (imbalance > time_ns{}) r.absorption = absorption(balanced, r.run, imbalance);
-    d.counted = count_cost(all, std::span(&sizes, 1));
+    d.counted = count_cost(ranks);
     d.joules = energy(s.network, d.counted, r.run);
     d.memory = descriptor_memory(s.network, d.counted);
 }
 
 /// With fewer ranks.
 void extrapolate_row(const sim_setting& s, simulated_row& r) {
+    if (s.detours.any()) {
+        r.skipped = fmt::format("it takes {}, and noise needs all ranks (--force)", to_string(r.takes));
+        return;
+    }
     const std::optional<candidate> c = estimate(s, *r.a, r.p);
     const std::optional<candidate> balanced = estimate(s, *r.a, all_together(r.p));
     if (!c || !balanced) {
@@ -265,7 +277,8 @@ std::string as_svg(const sim_setting& s, const std::vector<simulated_row>& rows,
                          fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
     const simulated_row& only = *std::ranges::find_if(rows, [](const simulated_row& r) { return !r.skipped; });
     const std::vector<schedule> all = build_all(*only.a, only.p);
-    const simulation sim = run(s, *only.a, all, only.p, true);
+    shape_table ranks = shapes_of(s, *only.a, only.p);
+    const simulation sim = run(s, *only.a, ranks, only.p, true);
     return draw_svg({only.a->id, only.p, all, sim.steps, only.p.arrivals, heading});
 }
 
@@ -291,8 +304,9 @@ void check_rows(const sim_options& o, const std::vector<simulated_row>& rows) {
 std::string describe(const sim_options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
-    return fmt::format("{}{}arrivals {}, model {}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
-                       abbreviated(o.problem.arrivals), o.model_text, inside);
+    const std::string detours = o.noise_text.empty() ? "" : fmt::format(", noise {}", o.noise_text);
+    return fmt::format("{}{}arrivals {}, model {}{}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
+                       abbreviated(o.problem.arrivals), o.model_text, inside, detours);
 }
 
 void simulate_all(const CLI::App& app, const sim_options& o) {
@@ -304,8 +318,10 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
     s.inside = parse_model_inside(o.inside_text, s.network, s.common);
+    if (!o.noise_text.empty()) s.detours = parse_noise(o.noise_text);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
+    if (chosen.size() == 1) s.cores = std::max(1U, std::thread::hardware_concurrency());
 
     std::vector<simulated_row> rows(chosen.size());
     for_each_in_parallel(chosen.size(), "looked at", [&](std::size_t i) { rows[i] = prepare(s, *chosen[i]); });
@@ -343,6 +359,10 @@ void add_sim(CLI::App& command, int&) {
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
     add_models(*app, o->model_text, o->inside_text);
+    app->add_option("--noise", o->noise_text,
+                    "the processors' detours: fixed:period=1ms,duration=10us,seed=1, random:... (exponential), or "
+                    "file:NAME[,seed=1] (lines: begin, duration)")
+        ->type_name("NOISE");
     app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
     app->add_flag("--json", o->json, "print an array with an object per algorithm");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")

@@ -10,6 +10,11 @@ namespace rubato {
 builder::builder(const problem& p, rank me, std::uint32_t parts) {
     assert(me.value >= 0 && me.value < p.ranks && parts > 0);
     result_.parts = parts;
+    for (history& h : histories_) h.emplace(0, access{});
+    constexpr std::size_t some = 32;
+    result_.steps.reserve(some);
+    result_.first_dependency.reserve(some + 1);
+    result_.dependencies.reserve(some);
     const collective_traits& t = traits(p.what);
     if (t.measured_by_input()) output_shape_ = static_cast<block>(me.value) * parts;
     blocks(buffer::input) = static_cast<std::size_t>(p.input_chunks(me)) * parts;
@@ -42,7 +47,7 @@ builder::step_id builder::send(rank to, slice data, std::initializer_list<step_i
     s.shape = data.shape;
     s.count = data.count;
     s.peer = to.value;
-    s.message = numbers_[to.value].first++;
+    s.message = numbers_of(to.value).sent++;
     return add(s, std::span(after.begin(), after.size()));
 }
 
@@ -54,7 +59,7 @@ builder::step_id builder::recv(rank from, slice data, std::initializer_list<step
     s.shape = data.shape;
     s.count = data.count;
     s.peer = from.value;
-    s.message = numbers_[from.value].second++;
+    s.message = numbers_of(from.value).received++;
     return add(s, std::span(after.begin(), after.size()));
 }
 
@@ -111,13 +116,34 @@ void builder::embed(const schedule& inner, std::span<const rank> who, slice inpu
         if (s.kind != step_kind::send) move(s.to, s.target);
         if (s.is_message()) {
             s.peer = who[static_cast<std::size_t>(s.peer)].value;
-            auto& [sent, received] = numbers_[s.peer];
-            s.message = s.kind == step_kind::send ? sent++ : received++;
+            numbers& n = numbers_of(s.peer);
+            s.message = s.kind == step_kind::send ? n.sent++ : n.received++;
         }
         after.clear();
         for (const std::uint32_t d : inner.dependencies_of(i)) after.push_back(first + d);
         add(s, after);
     }
+}
+
+builder::numbers& builder::numbers_of(std::int32_t peer) {
+    const auto find = [this](std::int32_t p) -> numbers& {
+        const std::size_t last = numbers_.size() - 1;
+        std::size_t at = (static_cast<std::uint32_t>(p) * 0x9e3779b9U >> 20) & last;
+        while (numbers_[at].peer != p && numbers_[at].peer >= 0) at = (at + 1) & last;
+        return numbers_[at];
+    };
+    if (2 * peers_ >= numbers_.size()) {
+        std::pmr::vector<numbers> old(std::max<std::size_t>(128, 4 * numbers_.size()), &memory_);
+        std::swap(old, numbers_);
+        for (const numbers& n : old)
+            if (n.peer >= 0) find(n.peer) = n;
+    }
+    numbers& found = find(peer);
+    if (found.peer < 0) {
+        found.peer = peer;
+        ++peers_;
+    }
+    return found;
 }
 
 /// Makes a run begin at a block.
@@ -140,8 +166,9 @@ builder::step_id builder::add(step s, std::span<const step_id> after) {
         const auto first = cut(h, s.source);
         const auto end = cut(h, s.source + s.count);
         for (auto run = first; run != end; ++run) {
-            if (run->second.writer >= 0) waits_.push_back(static_cast<step_id>(run->second.writer));
-            run->second.readers.push_back(id);
+            if (run->second.writer != none) waits_.push_back(run->second.writer);
+            readers_.push_back({id, run->second.readers});
+            run->second.readers = static_cast<std::uint32_t>(readers_.size() - 1);
         }
     }
     if (s.writes()) {
@@ -151,14 +178,16 @@ builder::step_id builder::add(step s, std::span<const step_id> after) {
         for (auto run = first; run != end; ++run) {
             const auto& [writer, readers] = run->second;
             // Readers since the last write already waited for that write.
-            if (writer >= 0 && (readers.empty() || reads_target)) waits_.push_back(static_cast<step_id>(writer));
-            waits_.insert(waits_.end(), readers.begin(), readers.end());
+            if (writer != none && (readers == none || reads_target)) waits_.push_back(writer);
+            for (std::uint32_t r = readers; r != none; r = readers_[r].before) waits_.push_back(readers_[r].step);
         }
-        first->second = {static_cast<std::int32_t>(id), {}};
+        first->second = {id, none};
         h.erase(std::next(first), end);
     }
-    std::sort(waits_.begin(), waits_.end());
-    waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
+    if (waits_.size() > 1) {
+        std::sort(waits_.begin(), waits_.end());
+        waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
+    }
     std::erase(waits_, id);
 
     result_.steps.push_back(s);

@@ -1,6 +1,6 @@
 #include "rubato/cost.hpp"
 
-#include "schedule/program.hpp"
+#include "simulate/shapes.hpp"
 
 #include <algorithm>
 
@@ -8,54 +8,72 @@ namespace rubato {
 namespace {
 
 /// The most messages on a chain. A message begins when its send waits for nothing more; its receive waits for it.
-std::int64_t longest_chain(program& p) {
-    std::vector<std::uint32_t> runnable;
-    const auto release = [&](std::uint32_t s, std::int64_t chain) {
-        linked_step& me = p.steps[s];
-        me.ready = std::max(me.ready, chain);  // here: the messages before it
-        if (--me.waits_for == 0) runnable.push_back(s);
+std::int64_t longest_chain(const shape_table& ranks) {
+    constexpr std::uint32_t done = UINT32_MAX;
+    struct place {
+        std::uint32_t rank;
+        std::uint32_t step;
     };
-    for (std::uint32_t s = 0; s < p.size(); ++s)
-        if (p.steps[s].kind == step_kind::recv) ++p.steps[s].waits_for;
-    for (std::uint32_t s = 0; s < p.size(); ++s)
-        if (p.steps[s].waits_for == 0) runnable.push_back(s);
-    std::int64_t longest = 0;
+    std::vector<std::uint32_t> waits(ranks.first().back());
+    std::vector<std::uint32_t> before(waits.size());  // messages
+    const auto at = [&](const place& p) { return ranks.first()[p.rank] + p.step; };
+    std::vector<place> runnable;
+    const auto release = [&](const place& p, std::uint32_t chain) {
+        before[at(p)] = std::max(before[at(p)], chain);
+        if (--waits[at(p)] == 0) runnable.push_back(p);
+    };
+    const auto each = [&](auto f) {
+        for (std::uint32_t r = 0; r < ranks.ranks(); ++r)
+            for (std::uint32_t s = 0; s < ranks.of(r).size(); ++s) f(place{r, s}, ranks.of(r).steps[s]);
+    };
+    each([&](const place& p, const shape_step& t) {
+        waits[at(p)] = t.waits_for + (t.kind == step_kind::recv ? 1 : 0);
+        if (waits[at(p)] == 0) runnable.push_back(p);
+    });
+    std::uint32_t longest = 0;
     while (!runnable.empty()) {
-        const std::uint32_t s = runnable.back();
+        const place p = runnable.back();
         runnable.pop_back();
-        linked_step& me = p.steps[s];
-        me.waits_for = program::done;
-        const bool message = me.kind == step_kind::send || me.kind == step_kind::recv;
-        const std::int64_t chain = me.ready + (message ? 1 : 0);
+        waits[at(p)] = done;
+        const shape_step& t = ranks.of(p.rank).steps[p.step];
+        const bool message = t.kind == step_kind::send || t.kind == step_kind::recv;
+        const std::uint32_t chain = before[at(p)] + (message ? 1 : 0);
         longest = std::max(longest, chain);
-        // The receive counts the message itself.
-        if (me.kind == step_kind::send && me.partner != program::none) release(me.partner, me.ready);
-        for (const std::uint32_t f : p.followers_of(s)) release(f, chain);
+        if (t.kind == step_kind::send && t.distance != shape::none) {
+            const std::uint32_t peer = ranks.peer_of(p.rank, t);
+            const std::uint32_t there = ranks.partner(t, peer);
+            // The receive counts the message itself.
+            if (there != shape::none) release({peer, there}, before[at(p)]);
+        }
+        for (const std::uint32_t f : ranks.of(p.rank).followers_of(p.step)) release({p.rank, f}, chain);
     }
-    p.check_done();
+    each([&](const place& p, const shape_step& /*t*/) {
+        if (waits[at(p)] != done) ranks.deadlock(p.rank, p.step);
+    });
     return longest;
 }
 
 }  // namespace
 
-cost count_cost(std::span<const schedule> all, std::span<const layout> layouts) {
-    program p = link(all, layouts);
+cost count_cost(const shape_table& ranks) {
     cost total;
-    total.ranks.resize(all.size());
-    for (std::size_t r = 0; r < all.size(); ++r)
-        total.ranks[r].scratch = layouts[layouts.size() == 1 ? 0 : r].scratch_units(all[r]);
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        const linked_step& me = p.steps[s];
-        if (me.kind != step_kind::send) continue;
-        ++total.ranks[me.rank].messages;
-        total.ranks[me.rank].bytes += me.span;
+    total.ranks.resize(ranks.ranks());
+    for (std::uint32_t r = 0; r < ranks.ranks(); ++r) {
+        rank_cost& mine = total.ranks[r];
+        mine.scratch = ranks.of(r).scratch;
+        for (const shape::end& e : ranks.of(r).sends) {
+            ++mine.messages;
+            mine.bytes += ranks.of(r).steps[e.step].bytes;
+        }
+        total.messages += mine.messages;
+        total.bytes += mine.bytes;
     }
-    for (const rank_cost& r : total.ranks) {
-        total.messages += r.messages;
-        total.bytes += r.bytes;
-    }
-    total.rounds = longest_chain(p);
+    total.rounds = longest_chain(ranks);
     return total;
+}
+
+cost count_cost(std::span<const schedule> all, std::span<const layout> layouts) {
+    return count_cost(shapes_of(all, layouts));
 }
 
 // The static power is that of one process. The paper's formula, T P + D, does not say; but its 0.5 W are those of a NIC

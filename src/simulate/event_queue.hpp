@@ -1,9 +1,9 @@
-// Events in the order of time, then of step.
+// Events in the order of windows of time.
 //
-// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): as no event is pushed for a time that has passed, it is enough to
-// keep events apart by the highest bit in which their time differs from now. Bits above it are equal, so lower buckets
-// come first; when a bucket's turn comes, its events go down into lower ones. Every move runs through memory in order,
-// where a binary heap of a million events misses the cache at every level.
+// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): as no event is pushed for a window that has passed, it is enough
+// to keep events apart by the highest bit in which their window differs from the present one. Bits above it are equal,
+// so lower buckets come first; when a bucket's turn comes, its events go down into lower ones. Every move runs through
+// memory in order, where a binary heap of a million events misses the cache at every level.
 #pragma once
 
 #include <algorithm>
@@ -12,71 +12,68 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <vector>
 
 namespace rubato {
 
 struct event {
     std::int64_t time;
-    std::uint32_t step;
-    bool arrives;  // a message at this step, which is its receive
+    std::uint32_t rank;
+    std::uint32_t what;
+
+    // A step of the rank can run, or it hears of the other side of the step's message. At one time, the first step of
+    // the rank comes first.
+    static std::uint32_t runs(std::uint32_t step) { return 2 * step; }
+    static std::uint32_t heard(std::uint32_t step) { return 2 * step + 1; }
+    static bool is_heard(std::uint32_t what) { return (what & 1U) != 0; }
+    static std::uint32_t step_of(std::uint32_t what) { return what / 2; }
 };
 
 class event_queue {
 public:
-    bool empty() const { return next_ == batch_.size() && added_.empty() && occupied_ == 0; }
+    /// Windows of 2^shift ns.
+    explicit event_queue(unsigned shift) : shift_(shift) {}
+
+    bool is_now(std::int64_t time) const { return time >> shift_ == now_; }
 
     void push(const event& e) {
-        assert(e.time >= now_);
-        const std::uint64_t differs = static_cast<std::uint64_t>(e.time) ^ static_cast<std::uint64_t>(now_);
-        if (differs == 0) return added_.push(key(e));
-        const auto bit = static_cast<std::size_t>(std::bit_width(differs) - 1);
-        buckets_[bit].push_back(e);
-        occupied_ |= std::uint64_t{1} << bit;
+        assert(e.time >> shift_ >= now_);
+        const std::uint64_t differs = static_cast<std::uint64_t>(e.time >> shift_) ^ static_cast<std::uint64_t>(now_);
+        const auto bucket = static_cast<std::size_t>(std::bit_width(differs));
+        buckets_[bucket].push_back(e);
+        if (bucket > 0) occupied_ |= std::uint64_t{1} << (bucket - 1);
     }
 
-    event pop() {
-        if (next_ == batch_.size() && added_.empty()) advance();
-        std::uint64_t least = 0;
-        if (added_.empty() || (next_ < batch_.size() && batch_[next_] < added_.top())) {
-            least = batch_[next_++];
-        } else {
-            least = added_.top();
-            added_.pop();
-        }
-        return {now_, static_cast<std::uint32_t>(least >> 1), (least & 1) != 0};
+    /// The window of the next events; those that were pushed for the present one come first. `never` if there are none.
+    std::int64_t next_window() const {
+        if (!buckets_[0].empty()) return now_;
+        if (occupied_ == 0) return never;
+        return std::ranges::min_element(buckets_[lowest()], {}, &event::time)->time >> shift_;
+    }
+    static constexpr std::int64_t never = INT64_MAX;
+    /// Takes the events of that window, which is the next.
+    void take(std::int64_t window, std::vector<event>& events) {
+        if (buckets_[0].empty()) advance(window);
+        events.clear();
+        std::swap(events, buckets_[0]);
     }
 
 private:
-    static std::uint64_t key(const event& e) { return std::uint64_t{e.step} << 1 | (e.arrives ? 1U : 0U); }
+    std::size_t lowest() const { return static_cast<std::size_t>(std::countr_zero(occupied_)) + 1; }
 
-    /// Goes on to the next time at which there are events.
-    void advance() {
-        const std::size_t bit = static_cast<std::size_t>(std::countr_zero(occupied_));
-        std::vector<event>& bucket = buckets_[bit];
-        occupied_ &= ~(std::uint64_t{1} << bit);
-        now_ = std::ranges::min_element(bucket, {}, &event::time)->time;
-        batch_.clear();
-        next_ = 0;
-        for (const event& e : bucket) {
-            if (e.time == now_)
-                batch_.push_back(key(e));
-            else
-                push(e);
-        }
-        bucket.clear();
-        if (!std::ranges::is_sorted(batch_)) std::ranges::sort(batch_);
+    void advance(std::int64_t window) {
+        moving_.swap(buckets_[lowest()]);
+        occupied_ &= occupied_ - 1;
+        now_ = window;
+        for (const event& e : moving_) push(e);
+        moving_.clear();
     }
 
+    unsigned shift_;
     std::int64_t now_ = INT64_MIN;
-    std::array<std::vector<event>, 64> buckets_{};
-    std::uint64_t occupied_ = 0;          // a bit per bucket
-    std::vector<std::uint64_t> batch_{};  // the keys of events of now, in order
-    std::size_t next_ = 0;                // in the batch
-    std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>>
-        added_{};  // since the batch was made
+    std::array<std::vector<event>, 65> buckets_{};  // the first has those of now
+    std::vector<event> moving_{};
+    std::uint64_t occupied_ = 0;  // a bit for each bucket but the first
 };
 
 }  // namespace rubato

@@ -15,77 +15,94 @@ namespace {
 
 class simulator {
 public:
-    explicit simulator(program& p) : p_(p) {
-        serve_in_order<&linked_step::after_send>(
-            p, [](step_kind k) { return k == step_kind::send || k == step_kind::combine; });
-        serve_in_order<&linked_step::after_recv>(
-            p, [](step_kind k) { return k == step_kind::recv || k == step_kind::combine; });
-    }
+    explicit simulator(run_of_ranks& r) : r_(r) {}
 
     void run() {
-        for (std::uint32_t s = 0; s < p_.size(); ++s)  // of a message, the sending side
-            if (p_.steps[s].waits_for == 0 && p_.steps[s].kind != step_kind::recv) offer(s);
+        for (std::uint32_t r = 0; r < r_.ranks(); ++r) r_.begin(r);
+        for (std::uint32_t r = 0; r < r_.ranks(); ++r) {
+            const run_of_ranks::view v = r_.of(r);
+            for (std::uint32_t s = 0; s < v.steps.size(); ++s)  // of a message, the sending side
+                if (v.waits[s] == 0 && v.steps.steps[s].kind != step_kind::recv) offer(r, s);
+        }
         while (!runnable_.empty()) {
-            const std::uint32_t s = runnable_.back();
+            const place p = runnable_.back();
             runnable_.pop_back();
-            run_step(s);
+            run_step(p);
         }
     }
 
 private:
-    /// Step s waits for nothing more on its own side.
-    void offer(std::uint32_t s) {
-        const linked_step& me = p_.steps[s];
-        const bool message = me.kind == step_kind::send || me.kind == step_kind::recv;
-        if (!message || (me.partner != program::none && p_.steps[me.partner].waits_for == 0)) runnable_.push_back(s);
+    static constexpr std::uint32_t none = shape::none;
+
+    struct place {
+        std::uint32_t rank;
+        std::uint32_t step;
+    };
+
+    static bool is_message(const shape_step& t) { return t.kind == step_kind::send || t.kind == step_kind::recv; }
+    /// The other side of a message; no step if there is none.
+    place other_side(std::uint32_t r, const shape_step& t) const {
+        if (t.distance == none) return {r, none};
+        const std::uint32_t peer = r_.shapes().peer_of(r, t);
+        return {peer, r_.shapes().partner(t, peer)};
     }
 
-    void run_step(std::uint32_t s) {
-        const linked_step& me = p_.steps[s];
-        const std::uint32_t other = me.partner;
-        if (other == program::none) return finish(s, me.ready, me.ready + me.span);
-        const std::int64_t begin = std::max(me.ready, p_.steps[other].ready);
-        const std::int64_t end = begin + me.span;
-        finish(s, begin, end);
+    /// Step s waits for nothing more on its own side.
+    void offer(std::uint32_t r, std::uint32_t s) {
+        const shape_step& t = r_.of(r).steps.steps[s];
+        if (is_message(t)) {
+            const place other = other_side(r, t);
+            if (other.step == none || r_.of(other.rank).waits[other.step] != 0) return;
+        }
+        runnable_.push_back({r, s});
+    }
+
+    void run_step(const place& p) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        const shape_step& t = v.steps.steps[p.step];
+        if (!is_message(t)) return finish(p, v.ready[p.step], v.ready[p.step] + t.span[between]);
+        const place other = other_side(p.rank, t);
+        const std::int64_t begin = std::max(v.ready[p.step], r_.of(other.rank).ready[other.step]);
+        const std::int64_t end = begin + t.span[r_.link(p.rank, other.rank)];
+        finish(p, begin, end);
         finish(other, begin, end);
     }
 
-    void finish(std::uint32_t s, std::int64_t begin, std::int64_t end) {
-        rubato::finish(p_, s, begin, end);
-        for (const std::uint32_t f : p_.followers_of(s)) release(f, end);
-        for (const std::uint32_t next : {p_.steps[s].after_send, p_.steps[s].after_recv})
-            if (next != program::none) release(next, end);
+    void finish(const place& p, std::int64_t begin, std::int64_t end) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        v.waits[p.step] = run_of_ranks::done;
+        v.ready[p.step] = end;
+        r_.record(p.rank, p.step, begin, end);
+        for (const std::uint32_t f : v.steps.followers_of(p.step)) release(p.rank, f, end);
+        for (const std::uint32_t next : v.steps.steps[p.step].next)
+            if (next != none) release(p.rank, next, end);
     }
 
-    void release(std::uint32_t s, std::int64_t time) {
-        linked_step& me = p_.steps[s];
-        me.ready = std::max(me.ready, time);
-        if (--me.waits_for == 0) offer(s);
+    void release(std::uint32_t r, std::uint32_t s, std::int64_t time) {
+        const run_of_ranks::view v = r_.of(r);
+        v.ready[s] = std::max(v.ready[s], time);
+        if (--v.waits[s] == 0) offer(r, s);
     }
 
-    program& p_;
-    std::vector<std::uint32_t> runnable_{};
+    run_of_ranks& r_;
+    std::vector<place> runnable_{};
 };
 
 }  // namespace
 
-void run(const hockney& m, const hockney& inside, program& p) {
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        linked_step& me = p.steps[s];
-        const auto bytes = static_cast<double>(me.span);
-        switch (me.kind) {
-            case step_kind::send: {
-                const hockney& link = me.inside ? inside : m;
-                me.span = whole_ns(link.alpha + link.beta * bytes);
-                if (me.partner != program::none) p.steps[me.partner].span = me.span;
-                break;
-            }
-            case step_kind::recv: break;  // as long as its sender says
-            case step_kind::combine: me.span = whole_ns(m.gamma * bytes); break;
-            case step_kind::copy: me.span = 0; break;
+void run(const hockney& m, const hockney& inside, run_of_ranks& r) {
+    if (r.detours() != nullptr && r.detours()->any())
+        throw error("noise on a hockney network", "it has no processors that noise could delay",
+                    "give a loggp model, or leave the noise out");
+    for (shape& each : r.shapes().all())
+        for (shape_step& s : each.steps) {
+            const auto bytes = static_cast<double>(s.bytes);
+            if (s.kind == step_kind::combine) s.span[between] = whole_ns(m.gamma * bytes);
+            if (s.kind == step_kind::send || s.kind == step_kind::recv)
+                s.span = {whole_ns(m.alpha + m.beta * bytes), whole_ns(inside.alpha + inside.beta * bytes)};
         }
-    }
-    simulator(p).run();
+    r.serve_in_order({1, 2, 3, 0});  // send, recv, combine, copy
+    simulator(r).run();
 }
 
 }  // namespace rubato

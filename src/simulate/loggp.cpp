@@ -18,10 +18,21 @@
 // Hoefler & Moor 2014: the CPU itself sends, so it is busy for o + x with x = sG; there is no interface to wait for.
 //
 // L, o and g are rounded to whole nanoseconds, and x once per message.
+//
+// What a rank does takes effect on another one after o + L at the earliest. So time is cut into windows that are no
+// longer: within one, ranks do not depend on each other, and each handles its events in the order of time, then of
+// step. Messages that wait for their receiver have no such delay; with them, a window is a nanosecond.
 #include "simulate/event_queue.hpp"
 #include "simulate/run.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <bit>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -33,127 +44,304 @@ struct costs {
     bool cpu_sends;  // the CPU moves the bytes, not the interface
 };
 
+/// The number of a window's bits.
+unsigned shift_for(const costs& c, const costs& inside, bool synchronous) {
+    const std::int64_t least = std::min(c.L + c.o, inside.L + inside.o);
+    return synchronous || least < 1 ? 0U : static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(least)) - 1);
+}
+
+/// Some of the ranks.
 class simulator {
 public:
-    simulator(const costs& c, const costs& inside, program& p)
-        : c_(c), inside_(inside), p_(p), busy_(p.schedules.size()) {
-        serve_in_order<&linked_step::after_send>(p, [](step_kind k) { return k == step_kind::send; });
-    }
+    /// The i-th of so many parts.
+    simulator(const std::array<costs, 2>& c, unsigned shift, run_of_ranks& r, std::uint32_t i, std::uint32_t parts)
+        : c_(c),
+          r_(r),
+          first_(r.first_of_part(i, parts)),
+          end_(r.first_of_part(i + 1, parts)),
+          busy_(end_ - first_),
+          queue_(shift),
+          told_(parts),
+          first_event_(end_ - first_, none) {}
 
-    void run() {
-        for (std::uint32_t s = 0; s < p_.size(); ++s) {
-            linked_step& me = p_.steps[s];
-            const bool for_message = me.kind == step_kind::recv && !me.synchronous;
-            const bool for_receiver = me.kind == step_kind::send && me.synchronous;
-            if (for_message || for_receiver) ++me.waits_for;
+    void begin() {
+        if (const noise* n = r_.detours(); n != nullptr && n->any())
+            for (std::uint32_t r = first_; r < end_; ++r) cpus_.push_back(n->of(r));
+        for (std::uint32_t r = first_; r < end_; ++r) begin(r);
+    }
+    std::int64_t next_window() const { return queue_.next_window(); }
+    /// All events of the window that is next.
+    void run(std::int64_t window) {
+        queue_.take(window, batch_);
+        next_.resize(batch_.size());
+        for (std::uint32_t i = 0; i < batch_.size(); ++i) {
+            std::uint32_t& first = first_event_[batch_[i].rank - first_];
+            if (first == none) touched_.push_back(batch_[i].rank);
+            next_[i] = std::exchange(first, i);
         }
-        for (std::uint32_t s = 0; s < p_.size(); ++s)
-            if (p_.steps[s].waits_for == 0) is_ready(s);
-        while (!queue_.empty()) {
-            const event e = queue_.pop();
-            if (e.arrives)
-                arrive(e.step, e.time);
-            else
-                run_step(e.step, e.time);
+        for (const std::uint32_t r : touched_) {
+            enter(r);
+            for (std::uint32_t i = std::exchange(first_event_[r - first_], none); i != none; i = next_[i])
+                add({batch_[i].time, batch_[i].what});
+            handle();
         }
+        touched_.clear();
+    }
+    /// Takes what another one has told the ranks of this one, the i-th.
+    void hear_from(simulator& other, std::size_t i) {
+        for (const event& e : other.told_[i]) queue_.push(e);
+        other.told_[i].clear();
     }
 
 private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::uint32_t done = run_of_ranks::done;
+    static constexpr std::uint32_t message = 1U << 31;  // in `waits`: it waits for the other side, too
+
     struct resources {  // free again at
         std::int64_t cpu = INT64_MIN;
         std::int64_t out = INT64_MIN;
         std::int64_t in = INT64_MIN;
     };
+    /// When the rank's CPU is done with what it begins then.
+    std::int64_t cpu_end(std::int64_t begin, std::int64_t work) {
+        return cpus_.empty() ? begin + work : cpus_[me_ - first_].end_of(time_ns(begin), time_ns(work)).count();
+    }
+    /// Of the rank whose turn it is.
+    struct own_event {
+        std::int64_t time;
+        std::uint32_t what;
+        auto operator<=>(const own_event&) const = default;
+    };
 
-    const costs& costs_of(const linked_step& s) const { return s.inside ? inside_ : c_; }
+    void enter(std::uint32_t r) {
+        me_ = r;
+        const run_of_ranks::view v = r_.of(r);
+        shape_ = &v.steps;
+        ready_ = v.ready;
+        waits_ = v.waits;
+    }
+    link_kind link_of(const shape_step& t) const {
+        return t.distance == none ? between : r_.link(me_, r_.shapes().peer_of(me_, t));
+    }
+    bool is_synchronous(const shape_step& t) const { return t.distance != none && t.synchronous[link_of(t)]; }
 
-    void is_ready(std::uint32_t s) {
-        linked_step& me = p_.steps[s];
-        if (me.kind == step_kind::recv && me.synchronous) {
-            me.synchronous = false;
-            me.waits_for = 1;
-            release(me.partner, me.ready);
-        } else {
-            me.waits_for = program::done;  // it will be
-            queue_.push({me.ready, s, false});
+    void begin(std::uint32_t r) {
+        r_.begin(r);
+        enter(r);
+        for (std::uint32_t s = 0; s < shape_->size(); ++s) {
+            const shape_step& t = shape_->steps[s];
+            const bool is_message = t.kind == step_kind::send || t.kind == step_kind::recv;
+            if (is_message && is_synchronous(t) == (t.kind == step_kind::send)) waits_[s] |= message;
+            if (waits_[s] == 0) is_free(s);
         }
     }
 
-    void release(std::uint32_t s, std::int64_t time) {
-        linked_step& me = p_.steps[s];
-        me.ready = std::max(me.ready, time);
-        if (--me.waits_for == 0) is_ready(s);
+    void add(const own_event& e) {
+        now_.push_back(e);
+        std::ranges::push_heap(now_, std::greater{});
+    }
+    void handle() {
+        while (!now_.empty()) {
+            std::ranges::pop_heap(now_, std::greater{});
+            const own_event e = now_.back();
+            now_.pop_back();
+            if (event::is_heard(e.what))
+                hear(event::step_of(e.what), e.time);
+            else
+                run_step(event::step_of(e.what), e.time);
+        }
     }
 
-    /// The first byte comes in.
-    void arrive(std::uint32_t s, std::int64_t time) {
-        const linked_step& me = p_.steps[s];
-        const costs& c = costs_of(me);
-        const std::int64_t transfer = c.cpu_sends ? 0 : me.span;
-        std::int64_t& in = busy_[me.rank].in;
-        const std::int64_t begin = std::max(time, in);
-        in = begin + c.g + transfer;
-        release(s, begin + transfer);
+    /// The other side of a message hears of it.
+    void tell(std::uint32_t peer, const shape_step& t, std::int64_t time) {
+        const std::uint32_t there = r_.shapes().partner(t, peer);
+        if (there == none) return;
+        const event e{time, peer, event::heard(there)};
+        if (peer >= first_ && peer < end_)
+            queue_.push(e);
+        else
+            told_[r_.part_of(peer, told_.size())].push_back(e);
+    }
+    /// No other step holds it up. A receive whose sender waits for it says so.
+    void is_free(std::uint32_t s) {
+        const shape_step& t = shape_->steps[s];
+        if (t.kind != step_kind::recv || !is_synchronous(t)) return is_ready(s);
+        waits_[s] = message;
+        tell(r_.shapes().peer_of(me_, t), t, ready_[s]);
+    }
+    void is_ready(std::uint32_t s) {
+        waits_[s] = done;  // it will be
+        if (queue_.is_now(ready_[s]))
+            add({ready_[s], event::runs(s)});
+        else
+            queue_.push({ready_[s], me_, event::runs(s)});
+    }
+    void release(std::uint32_t s, std::int64_t time) {
+        ready_[s] = std::max(ready_[s], time);
+        if (--waits_[s] == 0) is_free(s);
+    }
+
+    /// The first byte of a message comes in, or its receiver waits for it.
+    void hear(std::uint32_t s, std::int64_t time) {
+        if (waits_[s] == done || (waits_[s] & message) == 0) return;  // the message was sent twice
+        const shape_step& t = shape_->steps[s];
+        if (t.kind == step_kind::recv) {
+            const link_kind link = link_of(t);
+            const std::int64_t transfer = c_[link].cpu_sends ? 0 : t.span[link];
+            std::int64_t& in = busy_[me_ - first_].in;
+            const std::int64_t begin = std::max(time, in);
+            in = begin + c_[link].g + transfer;
+            time = begin + transfer;
+        }
+        ready_[s] = std::max(ready_[s], time);
+        waits_[s] &= ~message;
+        if (waits_[s] == 0) is_ready(s);
     }
 
     /// Steps come here in the order in which they become ready, so each takes the CPU when those before have done.
     void run_step(std::uint32_t s, std::int64_t time) {
-        const linked_step& me = p_.steps[s];
-        if (me.kind == step_kind::copy) return finish(s, time, time);
-        const costs& c = costs_of(me);
-        resources& busy = busy_[me.rank];
+        const shape_step& t = shape_->steps[s];
+        if (t.kind == step_kind::copy) return finish(s, time, time);
+        const link_kind link = link_of(t);
+        const costs& c = c_[link];
+        resources& busy = busy_[me_ - first_];
         const std::int64_t begin = std::max(time, busy.cpu);
-        if (me.kind == step_kind::send) {
-            const std::int64_t transfer = c.cpu_sends ? 0 : me.span;
-            busy.cpu = begin + c.o + (me.span - transfer);
-            const std::int64_t injected = std::max(busy.cpu, busy.out);
-            busy.out = injected + c.g + transfer;
-            if (me.partner != program::none) queue_.push({injected + c.L, me.partner, true});
-            if (me.after_send != program::none) release(me.after_send, time);
-            finish(s, begin, injected + transfer);
-        } else {
-            busy.cpu = begin + (me.kind == step_kind::recv ? c.o : me.span);
-            finish(s, begin, busy.cpu);
+        if (t.kind != step_kind::send) {
+            busy.cpu = cpu_end(begin, t.kind == step_kind::recv ? c.o : t.span[between]);
+            return finish(s, begin, busy.cpu);
         }
+        const std::int64_t transfer = c.cpu_sends ? 0 : t.span[link];
+        busy.cpu = cpu_end(begin, c.o + (t.span[link] - transfer));
+        const std::int64_t injected = std::max(busy.cpu, busy.out);
+        busy.out = injected + c.g + transfer;
+        if (t.distance != none) tell(r_.shapes().peer_of(me_, t), t, injected + c.L);
+        if (t.next[0] != none) release(t.next[0], time);
+        finish(s, begin, injected + transfer);
     }
 
     void finish(std::uint32_t s, std::int64_t begin, std::int64_t end) {
-        rubato::finish(p_, s, begin, end);
-        for (const std::uint32_t f : p_.followers_of(s)) release(f, end);
+        ready_[s] = end;
+        r_.record(me_, s, begin, end);
+        for (const std::uint32_t f : shape_->followers_of(s)) release(f, end);
     }
 
-    const costs c_;
-    const costs inside_;
-    program& p_;
+    const std::array<costs, 2>& c_;
+    run_of_ranks& r_;
+    std::uint32_t first_;
+    std::uint32_t end_;
     std::vector<resources> busy_;
-    event_queue queue_{};
+    std::vector<noise::processor> cpus_{};  // if there is noise
+    event_queue queue_;
+    std::vector<std::vector<event>> told_;  // to ranks of others, by part
+
+    // Of the present window.
+    std::vector<event> batch_{};
+    std::vector<std::uint32_t> first_event_;  // of each rank in the batch
+    std::vector<std::uint32_t> next_{};       // of each event, that of the same rank
+    std::vector<std::uint32_t> touched_{};    // ranks
+
+    // The rank whose turn it is.
+    std::uint32_t me_ = 0;
+    const shape* shape_ = nullptr;
+    std::int64_t* ready_ = nullptr;
+    std::uint32_t* waits_ = nullptr;
+    std::vector<own_event> now_{};  // a heap
 };
+
+void run_alone(simulator& all) {
+    all.begin();
+    for (;;) {
+        const std::int64_t window = all.next_window();
+        if (window == event_queue::never) return;
+        all.run(window);
+    }
+}
+
+void run_together(std::vector<simulator>& parts) {
+    std::int64_t window = event_queue::never;
+    std::vector<std::exception_ptr> failures(parts.size());
+    std::atomic<bool> failed = false;
+    const auto choose_window = [&]() noexcept {
+        window = event_queue::never;
+        if (failed) return;
+        for (const simulator& p : parts) window = std::min(window, p.next_window());
+    };
+    std::barrier handled(static_cast<std::ptrdiff_t>(parts.size()));
+    std::barrier heard(static_cast<std::ptrdiff_t>(parts.size()), choose_window);
+    const auto work = [&](std::size_t me) {
+        const auto attempt = [&](auto what) {
+            try {
+                what();
+            } catch (...) {
+                failures[me] = std::current_exception();
+                failed = true;
+            }
+        };
+        attempt([&] { parts[me].begin(); });
+        for (;;) {
+            handled.arrive_and_wait();
+            attempt([&] {
+                for (simulator& other : parts) parts[me].hear_from(other, me);
+            });
+            heard.arrive_and_wait();
+            if (window == event_queue::never) return;
+            attempt([&] {
+                if (parts[me].next_window() == window) parts[me].run(window);
+            });
+        }
+    };
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < parts.size(); ++i) threads.emplace_back(work, i);
+    work(0);
+    threads.clear();
+    for (const std::exception_ptr& f : failures)
+        if (f) std::rethrow_exception(f);
+}
+
+void run_all(const costs& c, const costs& inside, bool synchronous, run_of_ranks& r) {
+    constexpr std::uint32_t fewest = 1U << 14;  // ranks of a core: with fewer, waiting for the others takes longer
+    r.serve_in_order({1, 0, 0, 0});             // sends
+    const std::array<costs, 2> both{c, inside};
+    const unsigned shift = shift_for(c, inside, synchronous);
+    const std::uint32_t n = std::clamp(r.ranks() / fewest, 1U, r.cores());
+    std::vector<simulator> parts;
+    for (std::uint32_t i = 0; i < n; ++i) parts.emplace_back(both, shift, r, i, n);
+    if (n == 1)
+        run_alone(parts.front());
+    else
+        run_together(parts);
+}
 
 costs costs_of(const loggp& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.g), false}; }
 costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), 0, true}; }
 
 }  // namespace
 
-void run(const loggp& m, const loggp& inside, program& p) {
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        linked_step& me = p.steps[s];
-        if (me.kind == step_kind::combine) me.span = whole_ns(m.combine * static_cast<double>(me.span));
-        if (me.kind != step_kind::send || me.partner == program::none) continue;
-        linked_step& other = p.steps[me.partner];
-        const loggp& link = me.inside ? inside : m;
-        me.synchronous = other.synchronous = me.span >= link.rendezvous;
-        me.span = other.span = whole_ns(link.G * static_cast<double>(std::max<std::int64_t>(me.span, 1) - 1));
-    }
-    simulator(costs_of(m), costs_of(inside), p).run();
+void run(const loggp& m, const loggp& inside, run_of_ranks& r) {
+    bool synchronous = false;
+    for (shape& each : r.shapes().all())
+        for (shape_step& s : each.steps) {
+            const auto bytes = static_cast<double>(s.bytes);
+            if (s.kind == step_kind::combine) s.span[0] = whole_ns(m.combine * bytes);
+            if (s.kind != step_kind::send && s.kind != step_kind::recv) continue;
+            for (const link_kind link : {between, within}) {
+                const loggp& along = link == between ? m : inside;
+                s.synchronous[link] = s.bytes >= along.rendezvous;
+                s.span[link] = whole_ns(along.G * std::max(bytes - 1, 0.0));
+                synchronous |= s.synchronous[link];
+            }
+        }
+    run_all(costs_of(m), costs_of(inside), synchronous, r);
 }
 
-void run(const loggp5& m, const loggp5& inside, program& p) {
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        linked_step& me = p.steps[s];
-        const loggp5& link = me.inside ? inside : m;
-        me.span = me.kind == step_kind::send ? whole_ns(link.G * static_cast<double>(me.span)) : 0;
-    }
-    simulator(costs_of(m), costs_of(inside), p).run();
+void run(const loggp5& m, const loggp5& inside, run_of_ranks& r) {
+    for (shape& each : r.shapes().all())
+        for (shape_step& s : each.steps)
+            if (s.kind == step_kind::send)
+                s.span = {whole_ns(m.G * static_cast<double>(s.bytes)),
+                          whole_ns(inside.G * static_cast<double>(s.bytes))};
+    run_all(costs_of(m), costs_of(inside), false, r);
 }
 
 }  // namespace rubato

@@ -2,24 +2,74 @@
 #pragma once
 
 #include "rubato/model.hpp"
-#include "schedule/program.hpp"
+#include "simulate/shapes.hpp"
+
+#include <vector>
 
 namespace rubato {
 
 /// The one place where a modelled duration becomes whole nanoseconds.
 std::int64_t whole_ns(double duration);
 
-/// Marks step s as done.
-inline void finish(program& p, std::uint32_t s, std::int64_t begin, std::int64_t end) {
-    p.steps[s].waits_for = program::done;
-    p.steps[s].ready = end;
-    if (!p.begins.empty()) p.begins[s] = begin;
-}
+/// Messages between hosts, and within one.
+enum link_kind : std::uint8_t { between, within };
 
-// Each runs all steps of the program that can run. `ready` of each step is the earliest time that its rank allows.
-// `inside` tells what messages within a host cost.
-void run(const hockney& m, const hockney& inside, program& p);
-void run(const loggp& m, const loggp& inside, program& p);
-void run(const loggp5& m, const loggp5& inside, program& p);
+/// All ranks' steps: what each waits for, and when it ended.
+class run_of_ranks {
+public:
+    run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals, const simulation_options& how,
+                 simulation& result);
+
+    shape_table& shapes() { return shapes_; }
+    const shape_table& shapes() const { return shapes_; }
+    std::uint32_t ranks() const { return shapes_.ranks(); }
+    unsigned cores() const { return how_.cores; }
+    const noise* detours() const { return how_.detours; }
+    /// Ranks in equal parts, one for each core.
+    std::uint32_t first_of_part(std::uint64_t i, std::uint64_t parts) const {
+        return static_cast<std::uint32_t>((ranks() * i + parts - 1) / parts);
+    }
+    std::size_t part_of(std::uint64_t rank, std::uint64_t parts) const { return rank * parts / ranks(); }
+    link_kind link(std::uint32_t a, std::uint32_t b) const {
+        return !how_.hosts.empty() && how_.hosts[a] == how_.hosts[b] ? within : between;
+    }
+
+    /// The steps of a rank.
+    struct view {
+        const shape& steps;
+        std::int64_t* ready;   ///< of each step: it does not start before; once it is done, when it ended
+        std::uint32_t* waits;  ///< of each step: how many others it waits for, or `done`
+    };
+    view of(std::uint32_t rank) {
+        const std::uint64_t first = shapes_.first()[rank];
+        return {shapes_.of(rank), ready_.data() + first, waits_.data() + first};
+    }
+    static constexpr std::uint32_t done = UINT32_MAX;
+
+    /// Which ports a kind of step takes, as bits. Of all steps of a rank that take a port, each waits for the one
+    /// before.
+    void serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports);
+    /// Every step of the rank waits for what it must, and for the rank's arrival.
+    void begin(std::uint32_t rank);
+    void record(std::uint32_t rank, std::uint32_t step, std::int64_t begin, std::int64_t end) {
+        if (how_.record_steps) result_.steps[rank][step] = {time_ns(begin), time_ns(end)};
+    }
+    /// The exits of all ranks. Throws if a step is not done: the schedules deadlock.
+    void end();
+
+private:
+    shape_table& shapes_;
+    std::span<const time_ns> arrivals_;
+    const simulation_options& how_;
+    simulation& result_;
+    time_ns first_arrival_;  // no rank knows of the operation before
+    std::vector<std::int64_t> ready_;
+    std::vector<std::uint32_t> waits_;
+};
+
+// Each runs all steps that can run. `inside` tells what messages within a host cost.
+void run(const hockney& m, const hockney& inside, run_of_ranks& r);
+void run(const loggp& m, const loggp& inside, run_of_ranks& r);
+void run(const loggp5& m, const loggp5& inside, run_of_ranks& r);
 
 }  // namespace rubato

@@ -16,14 +16,60 @@ std::int64_t whole_ns(double duration) {
     return std::llround(duration);
 }
 
-namespace {
+run_of_ranks::run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals, const simulation_options& how,
+                           simulation& result)
+    : shapes_(ranks),
+      arrivals_(arrivals),
+      how_(how),
+      result_(result),
+      first_arrival_(std::ranges::min(arrivals)),
+      ready_(ranks.first().back()),
+      waits_(ranks.first().back()) {
+    if (!how.record_steps) return;
+    result.steps.resize(arrivals.size());
+    for (std::uint32_t r = 0; r < arrivals.size(); ++r) result.steps[r].resize(ranks.of(r).size());
+}
 
-void mark_inside(program& p, std::span<const std::int32_t> hosts) {
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        linked_step& me = p.steps[s];
-        me.inside = me.partner != program::none && hosts[me.rank] == hosts[p.steps[me.partner].rank];
+void run_of_ranks::serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports) {
+    for (shape& each : shapes_.all())
+        for (std::size_t port = 0; port < 2; ++port) {
+            shape_step* last = nullptr;
+            for (std::uint32_t s = 0; s < each.size(); ++s) {
+                shape_step& t = each.steps[s];
+                if (port == 0) t.ports_before = 0;
+                t.next[port] = shape::none;
+                if ((ports[static_cast<std::size_t>(t.kind)] >> port & 1U) == 0) continue;
+                if (last != nullptr) {
+                    last->next[port] = s;
+                    ++t.ports_before;
+                }
+                last = &t;
+            }
+        }
+}
+
+void run_of_ranks::begin(std::uint32_t rank) {
+    const view v = of(rank);
+    const std::int64_t arrival = arrivals_[rank].count();
+    for (std::uint32_t s = 0; s < v.steps.size(); ++s) {
+        const shape_step& t = v.steps.steps[s];
+        v.ready[s] = how_.early && !t.needs_arrival ? first_arrival_.count() : arrival;
+        v.waits[s] = t.waits_for + t.ports_before;
     }
 }
+
+void run_of_ranks::end() {
+    result_.exits.assign(arrivals_.begin(), arrivals_.end());
+    for (std::uint32_t r = 0; r < ranks(); ++r) {
+        const view v = of(r);
+        for (std::uint32_t s = 0; s < v.steps.size(); ++s) {
+            if (v.waits[s] != done) shapes_.deadlock(r, s);
+            result_.exits[r] = std::max(result_.exits[r], time_ns(v.ready[s]));
+        }
+    }
+}
+
+namespace {
 
 template <class Network>
 const Network& same_kind(const Network& network, const model* inside) {
@@ -35,37 +81,26 @@ const Network& same_kind(const Network& network, const model* inside) {
 
 }  // namespace
 
-simulation simulate(const model& m, std::span<const schedule> all, std::span<const layout> layouts,
-                    std::span<const time_ns> arrivals, const simulation_options& options) {
-    if (arrivals.size() != all.size())
-        throw error(fmt::format("{} arrival times for {} ranks", arrivals.size(), all.size()),
+simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
+                    const simulation_options& options) {
+    if (arrivals.size() != ranks.ranks())
+        throw error(fmt::format("{} arrival times for {} ranks", arrivals.size(), ranks.ranks()),
                     "each rank has one arrival time", "give as many times as ranks");
-    if (!options.hosts.empty() && options.hosts.size() != all.size())
-        throw error(fmt::format("hosts of {} ranks, and there are {}", options.hosts.size(), all.size()),
+    if (!options.hosts.empty() && options.hosts.size() != ranks.ranks())
+        throw error(fmt::format("hosts of {} ranks, and there are {}", options.hosts.size(), ranks.ranks()),
                     "each rank is on one host", "give a host for each rank");
     simulation result;
-    if (all.empty()) return result;
-    program p = link(all, layouts);
-    const std::int64_t first_arrival = std::ranges::min(arrivals).count();  // no rank knows of the operation before
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        linked_step& me = p.steps[s];
-        const bool waits = !options.early || p.original(s).needs_arrival();
-        me.ready = waits ? arrivals[me.rank].count() : first_arrival;
-    }
-    if (options.record_steps) p.begins.resize(p.size());
-    if (!options.hosts.empty()) mark_inside(p, options.hosts);
-    std::visit([&](const auto& network) { run(network, same_kind(network, options.inside), p); }, m.network);
-    p.check_done();
-
-    result.exits.assign(arrivals.begin(), arrivals.end());
-    if (options.record_steps) result.steps.resize(all.size());
-    for (std::uint32_t s = 0; s < p.size(); ++s) {
-        const std::uint32_t r = p.steps[s].rank;
-        const time_ns end(p.steps[s].ready);
-        result.exits[r] = std::max(result.exits[r], end);
-        if (options.record_steps) result.steps[r].push_back({time_ns(p.begins[s]), end});
-    }
+    if (arrivals.empty()) return result;
+    run_of_ranks r(ranks, arrivals, options, result);
+    std::visit([&](const auto& network) { run(network, same_kind(network, options.inside), r); }, m.network);
+    r.end();
     return result;
+}
+
+simulation simulate(const model& m, std::span<const schedule> all, std::span<const layout> layouts,
+                    std::span<const time_ns> arrivals, const simulation_options& options) {
+    shape_table ranks = shapes_of(all, layouts);
+    return simulate(m, ranks, arrivals, options);
 }
 
 }  // namespace rubato

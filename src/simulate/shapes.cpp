@@ -1,0 +1,107 @@
+#include "simulate/shapes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rubato {
+
+std::uint32_t shape::find(const std::vector<end>& ends, std::uint32_t distance, std::uint32_t message) {
+    const auto found = std::ranges::lower_bound(ends, std::pair(distance, message), {},
+                                                [](const end& e) { return std::pair(e.distance, e.message); });
+    return found != ends.end() && found->distance == distance && found->message == message ? found->step : none;
+}
+
+std::size_t shape_table::hashed::operator()(const key& k) const {
+    std::uint64_t h = k.size();
+    for (const std::uint64_t word : k) h = (h ^ word) * 0x9e3779b97f4a7c15U ^ (h >> 29);
+    return h;
+}
+
+std::uint32_t shape_table::distance_of(std::int32_t peer) const {
+    const auto me = static_cast<std::uint32_t>(of_rank_.size());
+    const auto other = static_cast<std::uint32_t>(peer);
+    return peer < 0 || other >= ranks_ ? shape::none : other >= me ? other - me : other + ranks_ - me;
+}
+
+void shape_table::add(const schedule& s, const layout& sizes) {
+    key_.assign({s.steps.size(), static_cast<std::uint64_t>(sizes.scratch_units(s))});
+    for (std::size_t i = 0; i < s.steps.size(); ++i) {
+        const step& t = s.steps[i];
+        const auto kind = static_cast<std::uint64_t>(t.kind) | (t.needs_arrival() ? 4U : 0U);
+        key_.push_back(kind | std::uint64_t{t.is_message() ? t.message : 0} << 8);
+        key_.push_back(static_cast<std::uint64_t>(sizes.length(s, t)));
+        if (t.is_message()) key_.push_back(distance_of(t.peer));
+    }
+    for (std::size_t i = 0; i < s.steps.size(); ++i)
+        for (const std::uint32_t d : s.dependencies_of(i)) key_.push_back(std::uint64_t{i} << 32 | d);
+    auto found = known_.find(key_);
+    if (found == known_.end()) found = known_.emplace(key_, make(s, sizes)).first;
+    of_rank_.push_back(found->second);
+    first_.push_back(first_.back() + s.steps.size());
+}
+
+const shape* shape_table::make(const schedule& s, const layout& sizes) {
+    shape& made = shapes_.emplace_back();
+    made.scratch = sizes.scratch_units(s);
+    made.steps.resize(s.steps.size() + 1);
+    for (std::uint32_t i = 0; i < s.steps.size(); ++i) {
+        const step& t = s.steps[i];
+        shape_step& m = made.steps[i];
+        m.kind = t.kind;
+        m.needs_arrival = t.needs_arrival();
+        m.bytes = sizes.length(s, t);
+        m.waits_for = static_cast<std::uint32_t>(s.dependencies_of(i).size());
+        for (const std::uint32_t d : s.dependencies_of(i)) ++made.steps[d].followers;
+        if (!t.is_message()) continue;
+        m.distance = distance_of(t.peer);
+        m.message = t.message;
+        (t.kind == step_kind::send ? made.sends : made.recvs).push_back({m.distance, m.message, i});
+    }
+    for (auto* ends : {&made.sends, &made.recvs})
+        std::ranges::stable_sort(*ends, {}, [](const shape::end& e) { return std::pair(e.distance, e.message); });
+    // Filling each step's followers from the back makes their end their beginning.
+    std::uint32_t at = 0;
+    for (shape_step& m : made.steps) m.followers = at += m.followers;
+    made.followers.resize(at);
+    for (std::uint32_t i = static_cast<std::uint32_t>(s.steps.size()); i-- > 0;)
+        for (const std::uint32_t d : s.dependencies_of(i)) made.followers[--made.steps[d].followers] = i;
+    return &made;
+}
+
+void shape_table::deadlock(std::uint32_t rank, std::uint32_t step) const {
+    const shape_step& t = of(rank).steps[step];
+    const bool is_message = t.kind == step_kind::send || t.kind == step_kind::recv;
+    const std::string peer = !is_message ? ""
+                             : t.distance == shape::none
+                                 ? " with a rank that there is not"
+                                 : fmt::format(" {} {} (message {})", t.kind == step_kind::send ? "to" : "from",
+                                               peer_of(rank, t), t.message);
+    throw error(fmt::format("rank {} never runs step {} ({}{})", rank, step,
+                            step_names[static_cast<std::size_t>(t.kind)], peer),
+                "the schedules deadlock or do not match", "see what verify says of them");
+}
+
+shape_table shapes_of(std::span<const schedule> all, std::span<const layout> layouts) {
+    if (layouts.size() != 1 && layouts.size() != all.size())
+        throw error(fmt::format("{} layouts for {} ranks", layouts.size(), all.size()),
+                    "there is one layout for all ranks, or one for each", "give 1 or as many as ranks");
+    shape_table ranks(static_cast<std::int32_t>(all.size()));
+    for (std::size_t r = 0; r < all.size(); ++r) ranks.add(all[r], layouts[layouts.size() == 1 ? 0 : r]);
+    return ranks;
+}
+
+shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts) {
+    shape_table all(p.ranks);
+    const auto add = [&](const schedule& s) { all.add(s, layouts[layouts.size() == 1 ? 0 : all.first().size() - 1]); };
+    if (a.build == nullptr) {
+        std::ranges::for_each(build_all(a, p), add);
+    } else {
+        check(a, p);
+        for (std::int32_t r = 0; r < p.ranks; ++r) add(a.build(p, rank(r)));
+    }
+    return all;
+}
+
+}  // namespace rubato

@@ -1,0 +1,113 @@
+// The schedules of many ranks in little memory.
+//
+// In most algorithms ranks do the same at different places: seen from each, the peers are as far away and the messages
+// as long. Such ranks share a *shape*, so that a million of them need no more than their own state. Schedules are made,
+// added and dropped rank by rank.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+#include "rubato/cost.hpp"
+#include "rubato/layout.hpp"
+#include "rubato/simulate.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace rubato {
+
+struct shape_step {
+    std::int64_t bytes = 0;
+    std::uint32_t distance = 0;  ///< the peer of rank r is (r + distance) % ranks; `none`: there is no such rank
+    std::uint32_t message = 0;
+    std::uint32_t waits_for = 0;  ///< steps
+    std::uint32_t followers = 0;  ///< the first in shape::followers; they end where the next's begin
+    step_kind kind = step_kind::copy;
+    bool needs_arrival = false;
+    // What a model makes of it. Of messages, between hosts and within one.
+    std::array<std::uint32_t, 2> next{UINT32_MAX, UINT32_MAX};  ///< the next step at the same port, or `none`
+    std::uint32_t ports_before = 0;                             ///< at how many ports there is a step before it
+    std::array<bool, 2> synchronous{};                          ///< not sent before its receiver waits for nothing else
+    std::array<std::int64_t, 2> span{};                         ///< ns
+};
+
+struct RUBATO_API shape {
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct end {  ///< of a message
+        std::uint32_t distance;
+        std::uint32_t message;
+        std::uint32_t step;
+    };
+
+    std::int64_t scratch = 0;                ///< bytes
+    std::vector<shape_step> steps{};         ///< and one more at the end
+    std::vector<std::uint32_t> followers{};  ///< the steps that wait for a step
+    std::vector<end> sends{};                ///< in the order of distance, then of message
+    std::vector<end> recvs{};
+
+    std::uint32_t size() const { return static_cast<std::uint32_t>(steps.size()) - 1; }
+    std::span<const std::uint32_t> followers_of(std::uint32_t s) const {
+        return std::span(followers).subspan(steps[s].followers, steps[s + 1].followers - steps[s].followers);
+    }
+    /// The step that sends this message, or receives it; or `none`.
+    static std::uint32_t find(const std::vector<end>& ends, std::uint32_t distance, std::uint32_t message);
+};
+
+/// The schedules of all ranks.
+class RUBATO_API shape_table {
+public:
+    explicit shape_table(std::int32_t ranks) : ranks_(static_cast<std::uint32_t>(ranks)) {}
+
+    /// Of the next rank; the layout's units are bytes.
+    void add(const schedule& s, const layout& sizes);
+
+    std::uint32_t ranks() const { return ranks_; }
+    std::deque<shape>& all() { return shapes_; }
+    const shape& of(std::uint32_t rank) const { return *of_rank_[rank]; }
+    /// Where the rank's steps begin, if all ranks' steps are numbered; and of the rank behind the last, the end.
+    const std::vector<std::uint64_t>& first() const { return first_; }
+
+    /// Throws: the rank never runs that step.
+    [[noreturn]] void deadlock(std::uint32_t rank, std::uint32_t step) const;
+    /// The peer of a rank's step, which must have one.
+    std::uint32_t peer_of(std::uint32_t rank, const shape_step& s) const {
+        const std::uint64_t peer = std::uint64_t{rank} + s.distance;
+        return static_cast<std::uint32_t>(peer < ranks_ ? peer : peer - ranks_);
+    }
+    /// The other side of a message, among the steps of the peer, or shape::none.
+    std::uint32_t partner(const shape_step& s, std::uint32_t peer) const {
+        const shape& other = *of_rank_[peer];
+        const std::uint32_t back = s.distance == 0 ? 0 : ranks_ - s.distance;
+        return shape::find(s.kind == step_kind::send ? other.recvs : other.sends, back, s.message);
+    }
+
+private:
+    using key = std::vector<std::uint64_t>;
+    struct hashed {
+        std::size_t operator()(const key& k) const;
+    };
+
+    std::uint32_t distance_of(std::int32_t peer) const;
+    const shape* make(const schedule& s, const layout& sizes);
+
+    std::uint32_t ranks_;
+    std::deque<shape> shapes_{};
+    std::unordered_map<key, const shape*, hashed> known_{};
+    key key_{};  // of the schedule being added
+    std::vector<const shape*> of_rank_{};
+    std::vector<std::uint64_t> first_{0};
+};
+
+/// The schedules of an algorithm, each dropped when it was added. `layouts`: one for all ranks, or one per rank; their
+/// units are bytes.
+RUBATO_API shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts);
+RUBATO_API shape_table shapes_of(std::span<const schedule> all, std::span<const layout> layouts);
+/// As simulate.hpp and cost.hpp have them.
+RUBATO_API simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
+                               const simulation_options& options = {});
+RUBATO_API cost count_cost(const shape_table& ranks);
+
+}  // namespace rubato
