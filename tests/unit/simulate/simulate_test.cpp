@@ -451,9 +451,10 @@ TEST(simulate, deadlock) {
         const auto refusal = [&m](const std::vector<schedule>& all) {
             return error_text([&] { exits(m, all, bytes(1)); });
         };
-        EXPECT_EQ(refusal(circle),
-                  "rank 1 never runs step 0 (recv from 2 (message 0)): the schedules deadlock or do not match; see what "
-                  "verify says of them");
+        EXPECT_EQ(
+            refusal(circle),
+            "rank 1 never runs step 0 (recv from 2 (message 0)): the schedules deadlock or do not match; see what "
+            "verify says of them");
         EXPECT_EQ(refusal(lonely).find("rank 2 never runs step 0"), 0U);
         EXPECT_EQ(refusal(foreign).find("rank "), 0U);
         EXPECT_EQ(refusal(twice).find("rank 1 never runs step 1"), 0U);
