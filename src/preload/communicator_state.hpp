@@ -52,8 +52,9 @@ struct communicator_state {
     communicator_state(const communicator_state&) = delete;
     communicator_state& operator=(const communicator_state&) = delete;
 
-    /// Needs no memory.
+    /// A call that an autopilot could have made has ended. Needs no memory.
     void remember(const seen_call& c) {
+        if (c.exit) in_calls += *c.exit - c.arrival;
         const auto of_kind = [&](const seen_call& other) { return other.what.kind() == c.what.kind(); };
         const auto found = std::ranges::find_if(seen, of_kind);
         if (found != seen.end())
@@ -76,6 +77,7 @@ struct communicator_state {
         std::uint64_t calls = 0;
         std::uint64_t wait = 0;  ///< so many until ranks agree whether to make one
     };
+    time_ns in_calls{};                      ///< what this rank has spent in these calls
     waiting sized{}, unsized{};              ///< calls whose sizes all ranks know, and others
     std::int64_t largest_buffer = 0;         ///< on this rank, of calls whose sizes not all know
     std::vector<seen_call> seen{};           ///< of these calls the last of each operation, if there are few

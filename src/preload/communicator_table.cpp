@@ -136,7 +136,8 @@ std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, c
         std::uint64_t number;
         std::uint64_t wait;
         std::uint64_t bytes;
-    } said{0, pilots_.calls_to_wait(calls.calls, gain), static_cast<std::uint64_t>(bytes)};
+    } said{0, pilots_.calls_to_wait(calls.calls, gain, state.apart ? std::nullopt : std::optional(state.in_calls)),
+           static_cast<std::uint64_t>(bytes)};
     if (state.rank == 0) {
         int in_world = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");

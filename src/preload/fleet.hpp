@@ -5,6 +5,7 @@
 #include "preload/settings.hpp"
 
 #include <atomic>
+#include <optional>
 
 namespace rubato::preload {
 
@@ -39,7 +40,9 @@ public:
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
     /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
     /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.
-    std::uint64_t calls_to_wait(std::uint64_t calls, time_ns gain) const;
+    /// `in_calls`: where there is little to win, on one host, what counts is the time that was spent in these calls,
+    /// and not how long the program has been running.
+    std::uint64_t calls_to_wait(std::uint64_t calls, time_ns gain, std::optional<time_ns> in_calls) const;
     void count(time_ns took);
     void forget_one() { --alive_; }
     std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
