@@ -5,7 +5,7 @@
 //   simulator [--largest 20] [--runs 3] [--cores 1] [ID...]
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "simulate/shapes.hpp"
+#include "simulate/at_scale.hpp"
 #include "statistics/statistics.hpp"
 #include "table.hpp"
 

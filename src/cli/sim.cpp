@@ -8,7 +8,7 @@
 #include "rubato/choose.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
-#include "simulate/shapes.hpp"
+#include "simulate/at_scale.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

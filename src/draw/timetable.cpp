@@ -1,7 +1,7 @@
 // Steps in unit time. A message waits for the dependencies of both its sides, for the sender's previous send and for
 // the receiver's previous receive. On the way, each place in memory remembers which block it holds.
 #include "rubato/draw.hpp"
-#include "schedule/program.hpp"
+#include "schedule/shapes.hpp"
 
 #include <fmt/format.h>
 
@@ -14,105 +14,122 @@ namespace {
 
 class clockwork {
 public:
-    clockwork(const problem& p, std::span<const schedule> all, const layout& sizes)
-        : program_(link(all, std::span(&sizes, 1))), memory_(all.size()) {
-        serve_in_order<&linked_step::after_send>(program_, [](step_kind k) { return k == step_kind::send; });
-        serve_in_order<&linked_step::after_recv>(program_, [](step_kind k) { return k == step_kind::recv; });
+    clockwork(const problem& p, std::span<const schedule> all)
+        : all_(all),
+          ranks_(shapes_of(all, std::array{layout::uniform(0)})),
+          waits_(ranks_.first().back()),
+          ends_(waits_.size()),
+          memory_(all.size()) {
+        ranks_.serve_in_order({1, 2, 0, 0});  // send, recv, combine, copy
         const collective_traits& t = traits(p.what);
-        const auto ranks = static_cast<std::uint32_t>(all.size());
         const std::uint32_t parts = all.front().parts;
-        table_.blocks = parts * (t.chunked() ? ranks : 1);
-        for (std::uint32_t r = 0; r < ranks; ++r) {
+        table_.blocks = parts * (t.chunked() ? ranks_.ranks() : 1);
+        for (std::uint32_t r = 0; r < ranks_.ranks(); ++r) {
             const auto chunks = static_cast<std::uint32_t>(p.input_chunks(rank(static_cast<std::int32_t>(r))));
-            const auto input = place(r, buffer::input, 0, parts * chunks);
+            const auto input = room(r, buffer::input, 0, parts * chunks);
             for (block b = 0; b < input.size(); ++b) input[b] = t.wide_output ? r * parts + b % parts : b;
         }
     }
 
     timetable run() {
-        for (std::uint32_t s = 0; s < program_.size(); ++s)
-            if (program_.steps[s].waits_for == 0) runnable_.push_back(s);
+        for_each_step([this](const place& p) {
+            const shape_step& t = shape_of(p);
+            waits_[at(p)] = t.waits_for + t.ports_before;
+            if (waits_[at(p)] == 0) runnable_.push_back(p);
+        });
         while (!runnable_.empty()) {
-            const std::uint32_t s = runnable_.back();
+            const place p = runnable_.back();
             runnable_.pop_back();
-            run_if_possible(s);
+            run_if_possible(p);
         }
-        program_.check_done();
-        for (std::size_t r = 0; r < memory_.size(); ++r) {
-            auto& ends = table_.ends.emplace_back();
-            for (std::uint32_t s = program_.first_of_rank[r]; s < program_.first_of_rank[r + 1]; ++s)
-                ends.push_back(program_.steps[s].ready);
-        }
+        table_.ends.resize(memory_.size());
+        for_each_step([this](const place& p) {
+            if (waits_[at(p)] != done) ranks_.deadlock(p.rank, p.step);
+            table_.ends[p.rank].push_back(ends_[at(p)]);
+        });
         std::ranges::sort(table_.messages, {}, [](const message& m) { return std::tuple(m.round, m.to, m.from); });
         if (!table_.messages.empty()) table_.rounds = table_.messages.back().round;
         return std::move(table_);
     }
 
 private:
-    std::span<block> place(std::uint32_t r, buffer where, block first, std::uint32_t count) {
+    static constexpr std::uint32_t done = UINT32_MAX;
+
+    struct place {
+        std::uint32_t rank;
+        std::uint32_t step;
+    };
+    std::size_t at(const place& p) const { return ranks_.first()[p.rank] + p.step; }
+    const shape_step& shape_of(const place& p) const { return ranks_.of(p.rank).steps[p.step]; }
+    const step& step_of(const place& p) const { return all_[p.rank].steps[p.step]; }
+    template <class F>
+    void for_each_step(F f) const {
+        for (std::uint32_t r = 0; r < ranks_.ranks(); ++r)
+            for (std::uint32_t s = 0; s < ranks_.of(r).size(); ++s) f(place{r, s});
+    }
+
+    std::span<block> room(std::uint32_t r, buffer where, block first, std::uint32_t count) {
         std::vector<block>& m = memory_[r][static_cast<std::size_t>(where)];
         if (m.size() < std::size_t{first} + count) m.resize(std::size_t{first} + count);
         return std::span(m).subspan(first, count);
     }
 
-    void run_if_possible(std::uint32_t s) {
-        linked_step& me = program_.steps[s];
-        const step& t = program_.original(s);
+    void run_if_possible(const place& p) {
+        const step& t = step_of(p);
         if (!t.is_message()) {
             if (t.kind == step_kind::copy) {
-                const auto from = place(me.rank, t.from, t.source, t.count);
+                const auto from = room(p.rank, t.from, t.source, t.count);
                 const std::vector<block> held(from.begin(), from.end());  // the buffer may move when it grows
-                std::ranges::copy(held, place(me.rank, t.to, t.target, t.count).begin());
+                std::ranges::copy(held, room(p.rank, t.to, t.target, t.count).begin());
             }
-            return finish(s);
+            return finish(p);
         }
-        if (me.partner == program::none) return;
-        linked_step& other = program_.steps[me.partner];
-        if (me.waits_for != 0 || other.waits_for != 0) return;  // or both were done when it was the partner's turn
-        me.ready = other.ready = std::max(me.ready, other.ready) + 1;
-        deliver(t.kind == step_kind::send ? s : me.partner, t.kind == step_kind::send ? me.partner : s);
-        finish(s);
-        finish(me.partner);
+        if (shape_of(p).distance == shape::none) return;
+        const std::uint32_t peer = ranks_.peer_of(p.rank, shape_of(p));
+        const place other{peer, ranks_.partner(shape_of(p), peer)};
+        if (other.step == shape::none) return;
+        if (waits_[at(p)] != 0 || waits_[at(other)] != 0) return;  // or both were done when it was the partner's turn
+        ends_[at(p)] = ends_[at(other)] = std::max(ends_[at(p)], ends_[at(other)]) + 1;
+        deliver(t.kind == step_kind::send ? p : other, t.kind == step_kind::send ? other : p);
+        finish(p);
+        finish(other);
     }
 
-    void deliver(std::uint32_t from, std::uint32_t to) {
-        const linked_step& sender = program_.steps[from];
-        const linked_step& receiver = program_.steps[to];
-        const step& out = program_.original(from);
-        const step& in = program_.original(to);
-        message m{rank(static_cast<std::int32_t>(sender.rank)), rank(static_cast<std::int32_t>(receiver.rank)),
-                  from - program_.first_of_rank[sender.rank], to - program_.first_of_rank[receiver.rank], sender.ready};
-        const auto data = place(sender.rank, out.from, out.source, std::min(out.count, in.count));
+    void deliver(const place& from, const place& to) {
+        const step& out = step_of(from);
+        const step& in = step_of(to);
+        message m{rank(static_cast<std::int32_t>(from.rank)), rank(static_cast<std::int32_t>(to.rank)), from.step,
+                  to.step, ends_[at(from)]};
+        const auto data = room(from.rank, out.from, out.source, std::min(out.count, in.count));
         m.blocks.assign(data.begin(), data.end());
-        std::ranges::copy(m.blocks, place(receiver.rank, in.to, in.target, in.count).begin());
+        std::ranges::copy(m.blocks, room(to.rank, in.to, in.target, in.count).begin());
         table_.messages.push_back(std::move(m));
     }
 
-    void finish(std::uint32_t s) {
-        linked_step& me = program_.steps[s];
-        me.waits_for = program::done;
+    void finish(const place& p) {
+        waits_[at(p)] = done;
         const auto release = [&](std::uint32_t follower) {
-            if (follower == program::none) return;
-            linked_step& f = program_.steps[follower];
-            f.ready = std::max(f.ready, me.ready);
-            if (--f.waits_for == 0) runnable_.push_back(follower);
+            if (follower == shape::none) return;
+            const place f{p.rank, follower};
+            ends_[at(f)] = std::max(ends_[at(f)], ends_[at(p)]);
+            if (--waits_[at(f)] == 0) runnable_.push_back(f);
         };
-        for (const std::uint32_t f : program_.followers_of(s)) release(f);
-        release(me.after_send);
-        release(me.after_recv);
+        std::ranges::for_each(ranks_.of(p.rank).followers_of(p.step), release);
+        std::ranges::for_each(shape_of(p).next, release);
     }
 
-    program program_;
+    std::span<const schedule> all_;
+    shape_table ranks_;
+    std::vector<std::uint32_t> waits_;  // of each step: for how many others, or `done`
+    std::vector<std::int64_t> ends_;    // of each step: the latest of those before it; once it is done, its own
     std::vector<std::array<std::vector<block>, 3>> memory_;  // rank, buffer -> which block each place holds
-    std::vector<std::uint32_t> runnable_{};
+    std::vector<place> runnable_{};
     timetable table_{};
 };
 
 }  // namespace
 
-timetable make_timetable(const problem& p, std::span<const schedule> all) {
-    return clockwork(p, all, layout::uniform(0)).run();
-}
+timetable make_timetable(const problem& p, std::span<const schedule> all) { return clockwork(p, all).run(); }
 
 std::string block_label(const timetable& t, const message& m) {
     if (m.blocks.empty() || t.blocks == 1) return "";

@@ -413,10 +413,6 @@ bool player::advance(const flight* awaited, bool by_caller) {
     return false;
 }
 
-void player::start() {
-    if (!broken_) (void)begin_all(false, true);
-}
-
 bool player::progress(ticket t, bool wait) {
     for (;;) {
         const bool may_block = wait && !help();

@@ -135,8 +135,6 @@ public:
     void edge(time_ns arrival);
     /// The rank has arrived at `now`; `call` must live until the invocation has ended.
     ticket arrive(const intent& what, const void* call, time_ns now);
-    /// Begins what the rank has arrived at, as far as it can without waiting. It does not look for messages.
-    void start();
     /// Makes progress with all that is under way, with `wait` until this invocation has ended; true if it has. Throws
     /// if it was refused or has failed. In both cases its ticket is void then.
     bool progress(ticket t, bool wait);

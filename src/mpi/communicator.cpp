@@ -356,8 +356,7 @@ private:
         ++entering_;
         return s;
     }
-    /// Begins what was started, as far as it can without waiting, and lets others go on with it. Who starts a call wants
-    /// to compute; it looks for messages only if calls that were started before may need that.
+    /// Begins what was started, as far as it can without waiting, and lets others go on with it.
     void begin() {
         watch();
         if (!joined_)
@@ -366,12 +365,7 @@ private:
                 if (other && !calls_.empty()) (void)look(false);
             });
         if (!std::exchange(busy_, true)) under_way_here().begin();
-        if (calls_.size() > 1) {
-            (void)look(false);
-        } else {
-            enter_all(nullptr);
-            player_->start();
-        }
+        (void)look(false);
         background_wake();
     }
     /// Calls that nobody asks for.

@@ -1,6 +1,6 @@
 #include "rubato/cost.hpp"
 
-#include "simulate/shapes.hpp"
+#include "simulate/at_scale.hpp"
 
 #include <algorithm>
 

@@ -101,7 +101,7 @@ void run(const hockney& m, const hockney& inside, run_of_ranks& r) {
             if (s.kind == step_kind::send || s.kind == step_kind::recv)
                 s.span = {whole_ns(m.alpha + m.beta * bytes), whole_ns(inside.alpha + inside.beta * bytes)};
         }
-    r.serve_in_order({1, 2, 3, 0});  // send, recv, combine, copy
+    r.shapes().serve_in_order({1, 2, 3, 0});  // send, recv, combine, copy
     simulator(r).run();
 }
 

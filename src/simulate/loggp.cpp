@@ -301,7 +301,7 @@ void run_together(std::vector<simulator>& parts) {
 
 void run_all(const costs& c, const costs& inside, bool synchronous, run_of_ranks& r) {
     constexpr std::uint32_t fewest = 1U << 14;  // ranks of a core: with fewer, waiting for the others takes longer
-    r.serve_in_order({1, 0, 0, 0});             // sends
+    r.shapes().serve_in_order({1, 0, 0, 0});    // sends
     const std::array<costs, 2> both{c, inside};
     const unsigned shift = shift_for(c, inside, synchronous);
     const std::uint32_t n = std::clamp(r.ranks() / fewest, 1U, r.cores());

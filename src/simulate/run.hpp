@@ -2,7 +2,8 @@
 #pragma once
 
 #include "rubato/model.hpp"
-#include "simulate/shapes.hpp"
+#include "rubato/simulate.hpp"
+#include "schedule/shapes.hpp"
 
 #include <vector>
 
@@ -46,9 +47,6 @@ public:
     }
     static constexpr std::uint32_t done = UINT32_MAX;
 
-    /// Which ports a kind of step takes, as bits. Of all steps of a rank that take a port, each waits for the one
-    /// before.
-    void serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports);
     /// Every step of the rank waits for what it must, and for the rank's arrival.
     void begin(std::uint32_t rank);
     void record(std::uint32_t rank, std::uint32_t step, std::int64_t begin, std::int64_t end) {

@@ -1,5 +1,6 @@
 #include "rubato/simulate.hpp"
 
+#include "simulate/at_scale.hpp"
 #include "simulate/run.hpp"
 
 #include <fmt/format.h>
@@ -28,24 +29,6 @@ run_of_ranks::run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals
     if (!how.record_steps) return;
     result.steps.resize(arrivals.size());
     for (std::uint32_t r = 0; r < arrivals.size(); ++r) result.steps[r].resize(ranks.of(r).size());
-}
-
-void run_of_ranks::serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports) {
-    for (shape& each : shapes_.all())
-        for (std::size_t port = 0; port < 2; ++port) {
-            shape_step* last = nullptr;
-            for (std::uint32_t s = 0; s < each.size(); ++s) {
-                shape_step& t = each.steps[s];
-                if (port == 0) t.ports_before = 0;
-                t.next[port] = shape::none;
-                if ((ports[static_cast<std::size_t>(t.kind)] >> port & 1U) == 0) continue;
-                if (last != nullptr) {
-                    last->next[port] = s;
-                    ++t.ports_before;
-                }
-                last = &t;
-            }
-        }
 }
 
 void run_of_ranks::begin(std::uint32_t rank) {
@@ -80,6 +63,18 @@ const Network& same_kind(const Network& network, const model* inside) {
 }
 
 }  // namespace
+
+shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts) {
+    shape_table all(p.ranks);
+    const auto add = [&](const schedule& s) { all.add(s, layouts[layouts.size() == 1 ? 0 : all.first().size() - 1]); };
+    if (a.build == nullptr) {
+        std::ranges::for_each(build_all(a, p), add);
+    } else {
+        check(a, p);
+        for (std::int32_t r = 0; r < p.ranks; ++r) add(a.build(p, rank(r)));
+    }
+    return all;
+}
 
 simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
                     const simulation_options& options) {

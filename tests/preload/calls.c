@@ -1,7 +1,8 @@
 /* calls ELEMENTS [ending]: every collective in every form, three times each, and a checksum of all that was received.
    The ending is how it goes on: "kill" ends rank 1 by a signal, "fork" starts other programs, a number is the exit
    status. */
-#include <mpi.h>
+#include "checksum.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,34 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
-
 enum { most_ranks = 64 };
-static int me, ranks, n;
-static int *in, *out;
+static int ranks, n;
 static int counts[most_ranks], places[most_ranks];
-static long sum = 1;
-
-static void fill(void) {
-    for (int i = 0; i < n * ranks; ++i) in[i] = (me + 1) * (i % 97 + 1), out[i] = -me;
-}
-
-static void add(void) {
-    for (int i = 0; i < n * ranks; ++i) sum = (sum * 31 + out[i]) % 1000003;
-    fill();
-}
-
-static void finish(MPI_Request* request, int persistent) {
-    if (persistent) MPI_Start(request);
-    MPI_Wait(request, MPI_STATUS_IGNORE);
-    if (persistent) MPI_Request_free(request);
-    add();
-}
 
 static void blocking(MPI_Comm comm, int root) {
     MPI_Barrier(comm);
@@ -101,13 +77,10 @@ static void persistent(MPI_Comm comm, int root) {
 int main(int argc, char** argv) {
     const char* ending = argc > 2 ? argv[2] : "0";
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     n = atoi(argv[1]);
-    in = malloc(sizeof(int) * (size_t)(n * ranks));
-    out = malloc(sizeof(int) * (size_t)(n * ranks));
     for (int i = 0; i < ranks; ++i) places[i] = i * n;
-    fill();
+    make_buffers(n * ranks);
     for (int i = 0; i < 3; ++i) {
         const int root = i % ranks;
         for (int r = 0; r < ranks; ++r) counts[r] = n - i;

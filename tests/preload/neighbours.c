@@ -1,40 +1,16 @@
 /* neighbours ELEMENTS TIMES: every neighbour collective, and alltoallw, in every form, on a grid and on a graph, so
    many times each, and a checksum of all that was received. */
-#include <mpi.h>
+#include "checksum.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#define INIT(name) MPIX_##name##_init
-#else
-#define INIT(name) MPI_##name##_init
-#endif
-
 enum { most = 64 };
-static int me, ranks, n, chunks;
-static int *in, *out;
+static int ranks, n, chunks;
 static int sends[most], recvs[most], send_places[most], recv_places[most], send_bytes[most], recv_bytes[most];
 static MPI_Aint far_sends[most], far_recvs[most];
 static MPI_Datatype types[most], strided;
 static int in_degree, out_degree;
-static long sum = 1;
-
-static void fill(void) {
-    for (int i = 0; i < n * chunks; ++i) in[i] = (me + 1) * (i % 97 + 1), out[i] = -me;
-}
-
-static void add(void) {
-    for (int i = 0; i < n * chunks; ++i) sum = (sum * 31 + out[i]) % 1000003;
-    fill();
-}
-
-static void finish(MPI_Request* request, int persistent) {
-    if (persistent) MPI_Start(request);
-    MPI_Wait(request, MPI_STATUS_IGNORE);
-    if (persistent) MPI_Request_free(request);
-    add();
-}
 
 /* The same for both ends of an edge, whichever of several edges between them it is. */
 static int uneven(int a, int b) { return b < 0 ? n / 2 : n / 2 * ((a + b) % 3) / 2; }
@@ -100,15 +76,12 @@ static void all_on(MPI_Comm comm, const int* sources, const int* destinations) {
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     n = atoi(argv[1]);
     chunks = ranks > 4 ? ranks : 4;
-    in = malloc(sizeof(int) * (size_t)(n * chunks));
-    out = malloc(sizeof(int) * (size_t)(n * chunks));
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &strided);
     MPI_Type_commit(&strided);
-    fill();
+    make_buffers(n * chunks);
 
     /* A line: its ends have a neighbour that is none. */
     MPI_Comm line, graph;

@@ -1,4 +1,4 @@
-#include "simulate/shapes.hpp"
+#include "schedule/shapes.hpp"
 
 #include <fmt/format.h>
 
@@ -70,6 +70,24 @@ const shape* shape_table::make(const schedule& s, const layout& sizes) {
     return &made;
 }
 
+void shape_table::serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports) {
+    for (shape& each : shapes_)
+        for (std::size_t port = 0; port < 2; ++port) {
+            shape_step* last = nullptr;
+            for (std::uint32_t s = 0; s < each.size(); ++s) {
+                shape_step& t = each.steps[s];
+                if (port == 0) t.ports_before = 0;
+                t.next[port] = shape::none;
+                if ((ports[static_cast<std::size_t>(t.kind)] >> port & 1U) == 0) continue;
+                if (last != nullptr) {
+                    last->next[port] = s;
+                    ++t.ports_before;
+                }
+                last = &t;
+            }
+        }
+}
+
 void shape_table::deadlock(std::uint32_t rank, std::uint32_t step) const {
     const shape_step& t = of(rank).steps[step];
     const bool is_message = t.kind == step_kind::send || t.kind == step_kind::recv;
@@ -90,18 +108,6 @@ shape_table shapes_of(std::span<const schedule> all, std::span<const layout> lay
     shape_table ranks(static_cast<std::int32_t>(all.size()));
     for (std::size_t r = 0; r < all.size(); ++r) ranks.add(all[r], layouts[layouts.size() == 1 ? 0 : r]);
     return ranks;
-}
-
-shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts) {
-    shape_table all(p.ranks);
-    const auto add = [&](const schedule& s) { all.add(s, layouts[layouts.size() == 1 ? 0 : all.first().size() - 1]); };
-    if (a.build == nullptr) {
-        std::ranges::for_each(build_all(a, p), add);
-    } else {
-        check(a, p);
-        for (std::int32_t r = 0; r < p.ranks; ++r) add(a.build(p, rank(r)));
-    }
-    return all;
 }
 
 }  // namespace rubato

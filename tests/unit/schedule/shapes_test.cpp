@@ -1,4 +1,4 @@
-#include "simulate/shapes.hpp"
+#include "schedule/shapes.hpp"
 
 #include "rubato/algorithm.hpp"
 
@@ -13,7 +13,7 @@ shape_table made_by(std::string_view id, std::int32_t ranks) {
     p.what = a.what;
     p.ranks = ranks;
     const layout sizes = layout::uniform(100);
-    return shapes_of(a, p, std::span(&sizes, 1));
+    return shapes_of(build_all(a, p), std::span(&sizes, 1));
 }
 
 TEST(shapes, ranks_that_do_the_same_share_one) {

@@ -5,10 +5,7 @@
 // added and dropped rank by rank.
 #pragma once
 
-#include "rubato/algorithm.hpp"
-#include "rubato/cost.hpp"
 #include "rubato/layout.hpp"
-#include "rubato/simulate.hpp"
 
 #include <array>
 #include <cstdint>
@@ -26,11 +23,12 @@ struct shape_step {
     std::uint32_t followers = 0;  ///< the first in shape::followers; they end where the next's begin
     step_kind kind = step_kind::copy;
     bool needs_arrival = false;
-    // What a model makes of it. Of messages, between hosts and within one.
+    // By shape_table::serve_in_order:
     std::array<std::uint32_t, 2> next{UINT32_MAX, UINT32_MAX};  ///< the next step at the same port, or `none`
     std::uint32_t ports_before = 0;                             ///< at how many ports there is a step before it
-    std::array<bool, 2> synchronous{};                          ///< not sent before its receiver waits for nothing else
-    std::array<std::int64_t, 2> span{};                         ///< ns
+    // What a model makes of it; of messages, between hosts and within one:
+    std::array<bool, 2> synchronous{};   ///< not sent before its receiver waits for nothing else
+    std::array<std::int64_t, 2> span{};  ///< ns
 };
 
 struct RUBATO_API shape {
@@ -63,6 +61,10 @@ public:
 
     /// Of the next rank; the layout's units are bytes.
     void add(const schedule& s, const layout& sizes);
+
+    /// Which ports a kind of step takes, as bits. Of all steps of a rank that take a port, each waits for the one
+    /// before.
+    void serve_in_order(const std::array<std::uint8_t, step_names.size()>& ports);
 
     std::uint32_t ranks() const { return ranks_; }
     std::deque<shape>& all() { return shapes_; }
@@ -101,13 +103,7 @@ private:
     std::vector<std::uint64_t> first_{0};
 };
 
-/// The schedules of an algorithm, each dropped when it was added. `layouts`: one for all ranks, or one per rank; their
-/// units are bytes.
-RUBATO_API shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts);
+/// `layouts`: one for all ranks, or one per rank; their units are bytes.
 RUBATO_API shape_table shapes_of(std::span<const schedule> all, std::span<const layout> layouts);
-/// As simulate.hpp and cost.hpp have them.
-RUBATO_API simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
-                               const simulation_options& options = {});
-RUBATO_API cost count_cost(const shape_table& ranks);
 
 }  // namespace rubato

@@ -1,0 +1,19 @@
+// Simulation and cost of schedules that are dropped as soon as they are made.
+#pragma once
+
+#include "rubato/algorithm.hpp"
+#include "rubato/cost.hpp"
+#include "rubato/simulate.hpp"
+#include "schedule/shapes.hpp"
+
+namespace rubato {
+
+/// The schedules of an algorithm. `layouts`: one for all ranks, or one per rank; their units are bytes.
+RUBATO_API shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts);
+
+// As simulate.hpp and cost.hpp have them. A simulation notes in the shapes what its model makes of their steps.
+RUBATO_API simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
+                               const simulation_options& options = {});
+RUBATO_API cost count_cost(const shape_table& ranks);
+
+}  // namespace rubato
