@@ -12,6 +12,7 @@ long_packages := clang clang-format clang-tidy
 build:
 	@tools/install-packages $(packages) $(build_packages)
 	@tools/build release
+	@tools/build release benchmarks
 	@if command -v mpicc.mpich >/dev/null; then tools/build mpich rubato_preload; fi
 
 run:
@@ -19,8 +20,8 @@ run:
 	@tools/build release rubato_command
 	@tools/first-minute
 
-test: build
-	@tools/install-packages $(test_packages)
+test:
+	@tools/install-packages $(packages) $(build_packages) $(test_packages)
 	@tools/test short
 
 test-long: build
