@@ -57,7 +57,9 @@ told_choice contest::chosen(bool rolls) const {
     }
     for (const candidate& c : ranked) {
         const time_ns tail = std::max(c.end - last, time_ns{});
-        if (!c.use->early && (told.plain_tail == time_ns{} || tail < told.plain_tail)) told.plain_tail = tail;
+        const auto least = [&](time_ns& t) { t = t == time_ns{} ? tail : std::min(t, tail); };
+        if (!c.use->early) least(told.plain_tail);
+        if (!c.use->early && !c.use->arrival_aware) least(told.blind_tail);
         if (rolls && !c.use->arrival_aware) continue;
         if (!rolls && c.use == contenders_[incumbent_].use)
             told.incumbent_tail = tail;
@@ -77,6 +79,7 @@ void contest::take_choice() {
     choice_.reset();
     chosen_against_ = contenders_[native].measured->tail;
     plain_tail_ = told.plain_tail;
+    blind_tail_ = told.blind_tail;
     std::vector<contender> anew;
     anew.push_back(std::move(contenders_[native]));
     if (incumbent_ != native) {

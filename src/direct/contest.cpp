@@ -74,7 +74,7 @@ contest::contest(shared& with, const directed_call& first, const seen_call& befo
 const directive& contest::arrive(const directed_call& c, time_ns now) {
     ++call_;
     const std::optional<time_ns> came = std::exchange(with_.how.came, std::nullopt);
-    if (sampled_) report(came.value_or(now));
+    if (sampled_) report(came.value_or(now), came.has_value());
     while (!pending_.empty() && pending_.front().due <= call_) {
         const pending p = pending_.front();
         pending_.pop_front();
@@ -134,7 +134,7 @@ bool contest::follows() const {
     const contender& now = contenders_[incumbent_];
     return phase_ == phase::resting && now.use != nullptr && now.use->arrival_aware && now.measured &&
            !now.measured->runs_ahead && together(first_.bytes) >= followed &&
-           with_.account.exchanging <= part(now.measured->pace, follow_share);
+           with_.account.exchanging() <= part(now.measured->pace, follow_share);
 }
 
 bool contest::is_watched() const {
@@ -164,7 +164,8 @@ void contest::direct(const directed_call& c) {
 }
 
 /// Begins to exchange the times of the last call. Ranks that arrive early have time for it now.
-void contest::report(time_ns now) {
+/// If all ranks have just met, nobody waits for what they tell.
+void contest::report(time_ns now, bool all_are_here) {
     const time_ns begin = with_.others.now();
     const effort* const process = with_.how.process;
     told_sample mine;
@@ -180,7 +181,7 @@ void contest::report(time_ns now) {
     with_.own_exchange = with_.others.now() - begin;
     // Rare samples are not urgent; ranks that are ahead of others need not wait for them.
     const bool soon = waits_for_all() || !chosen_;
-    std::uint64_t patience = soon ? 1 : lag;
+    std::uint64_t patience = all_are_here ? 0 : soon ? 1 : lag;
     if (phase_ == phase::resting && !follows()) patience = std::max(patience, interval_ / 4);
     pending_.push_back({ticket, call_ + patience, call_ - 1, running(), bytes_, watched_, list_});
 }
@@ -189,7 +190,8 @@ void contest::learn(const pending& p) {
     sample s{p.call, p.by, p.bytes};
     time_ns busy{};
     time_ns elsewhere{};
-    time_ns has_run = time_ns::max();
+    time_ns shortest = time_ns::max();
+    time_ns longest{};
     std::int64_t largest = 0;
     for (const told_sample& t : messages_in<told_sample>(with_.others.take(p.ticket))) {
         s.arrivals.push_back(t.arrival);
@@ -198,7 +200,8 @@ void contest::learn(const pending& p) {
         busy = std::max(busy, t.exchanging);
         elsewhere = std::max(elsewhere, t.spent_elsewhere);
         with_.duels_elsewhere = std::max(with_.duels_elsewhere, static_cast<int>(t.free_duels_elsewhere));
-        has_run = std::min(has_run, t.has_run);
+        shortest = std::min(shortest, t.has_run);
+        longest = std::max(longest, t.has_run);
         largest = std::max(largest, t.largest_buffer);
     }
     if (sizes_differ()) {
@@ -207,9 +210,8 @@ void contest::learn(const pending& p) {
     }
     ledger& account = with_.account;
     account.pass(std::ranges::min(s.arrivals), std::ranges::max(s.next));
-    account.count_in(elsewhere, has_run);
-    account.exchanging = busy;
-    account.spend(busy);
+    account.count_in(elsewhere, shortest, longest);
+    account.pay_exchange(busy);
     if (p.by != native && p.list != list_) return;  // it is gone, or has another number
     const bool failed = std::ranges::find(s.exits, no_exit) != s.exits.end();
     if (!failed) observe(contenders_[s.by], s);
@@ -263,8 +265,10 @@ void contest::observe(contender& by, const sample& s) {
     const time_ns error = by.pattern->worst_uncertainty();
     std::vector<time_ns> coming;
     const bool known = by.pattern->next(coming);
+    const time_ns off = known ? farthest(coming, after_first(s.next)) : time_ns{};
+    if (known && l != nullptr) by.missed += (static_cast<double>(off > l->tail / 4) - by.missed) / 4;
     // Farther off than predictions ever were: ranks come otherwise from now on, and what was before says nothing.
-    if (known && error != unsure && farthest(coming, after_first(s.next)) > 2 * tolerance + 3 * error) {
+    if (known && error != unsure && off > 2 * tolerance + 3 * error) {
         by.pattern.emplace(predicted_by, with_.how.ranks);
         by.changed = s.call + 1;
         by.replanned = call_;

@@ -24,7 +24,7 @@ struct shared {
     director::settings how;
     board& others;
     guide::explainer explain;
-    ledger account{how.process, how.spend, how.ranks};
+    ledger account{how};
     int free_duels = 0;       ///< used so far
     int duels_elsewhere = 0;  ///< the same on other communicators, of the process with most
     time_ns own_exchange{};   ///< how long the last exchange kept this rank busy
@@ -49,7 +49,10 @@ public:
     contest(shared& with, const directed_call& first, const seen_call& before);
 
     const directive& arrive(const directed_call& c, time_ns now);
-    void leave(time_ns now) { exit_ = now; }
+    void leave(time_ns now) {
+        exit_ = now;
+        with_.account.count_call(now - arrival_);
+    }
     void failed() { exit_ = no_exit; }
     void refused(std::string_view reason);
     /// How the last call was made.
@@ -68,6 +71,7 @@ private:
         std::optional<pattern_predictor> pattern{};  // of its own calls: it influences when ranks arrive
         std::vector<time_ns> planned_by{};
         std::vector<time_ns> newest{};  // arrivals, after the first
+        double missed = 0;              // share of the last predictions that were off by enough to matter
         std::uint64_t seen = 0;         // the newest call whose arrivals are known
         // Calls whose plan was made for other arrivals: from the one where ranks came otherwise to the first that knew.
         std::uint64_t changed = 0, replanned = 0;
@@ -107,7 +111,7 @@ private:
     bool is_watched() const;
     void direct(const directed_call& c);
 
-    void report(time_ns now);
+    void report(time_ns now, bool all_are_here);
     void learn(const pending& p);
     void observe(contender& by, const sample& s);
     void begin_again();
@@ -137,6 +141,7 @@ private:
     bool is_worthwhile(time_ns tail) const;
     bool is_unforeseeable(const contender& c) const;
     bool may_call_roll() const;
+    void call_roll();
     double error_in_doubt(const contender& c) const;
     bool leaves_no_doubt(const contender& c) const;
     bool may_duel(const contender& c) const;
@@ -183,6 +188,7 @@ private:
     std::vector<time_ns> chosen_for_{};  // arrivals
     time_ns chosen_against_{};           // the native tail then
     time_ns plain_tail_{};               // predicted, of the best plan that does not begin early
+    time_ns blind_tail_{};               // likewise, of those that know nothing of arrivals
     bool chosen_ = false;
     time_ns chosen_in_{};  // how long choosing took
 

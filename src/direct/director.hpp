@@ -111,9 +111,10 @@ public:
         std::int32_t ranks = 1;
         double margin = 0.1;  ///< by how much a plan must be better to be tried, as a share of the tail
         double spend = 0.01;  ///< share of the run time that finding out may take
-        /// Messages cross a network, and a model of it can be trusted. Else a plan must be affordable, however good it
-        /// is predicted to be.
+        /// Messages cross a network, and a model of it can be trusted. Else there is little to win: a plan must be
+        /// affordable, however good it is predicted to be, and only the time in calls counts as run time.
         bool between_hosts = true;
+        time_ns in_calls{};                         ///< this rank's, before there was a director
         bool early = false;                         ///< early forms may be chosen
         effort* process = nullptr;                  ///< of this rank's; null: there is no other director
         std::shared_ptr<const graph> neighbours{};  ///< for neighbour collectives

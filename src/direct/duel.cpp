@@ -61,13 +61,15 @@ bool contest::may_duel(const contender& c) const {
 }
 
 /// By how much a prediction may be wrong. The native collective shows how slow the network is at most: it takes at
-/// least as long as the best plan that does not begin early. This says nothing new of such plans, but of those that do.
+/// least as long as the best plan that neither begins early nor knows arrivals. This says nothing new of such plans,
+/// but of those that do.
 double contest::error_in_doubt(const contender& c) const {
     if (c.rolls) return no_doubt_of_seen;
-    if (!c.use->early || plain_tail_ <= time_ns{}) return no_doubt;
+    const time_ns less_able = c.use->early ? plain_tail_ : c.use->arrival_aware ? blind_tail_ : time_ns{};
+    if (less_able <= time_ns{}) return no_doubt;
     const time_ns by_native = contenders_[native].measured->tail;
-    return std::clamp(static_cast<double>(by_native.count()) / static_cast<double>(plain_tail_.count()),
-                      no_doubt_of_confirmed, no_doubt);
+    return std::clamp(static_cast<double>(by_native.count()) / static_cast<double>(less_able.count()),
+                      c.use->early ? no_doubt_of_confirmed : no_doubt_of_seen, no_doubt);
 }
 
 bool contest::leaves_no_doubt(const contender& c) const {
@@ -76,9 +78,11 @@ bool contest::leaves_no_doubt(const contender& c) const {
            part(c.predicted, doubt_ * error_in_doubt(c)) < tail - part(tail, with_.how.margin);
 }
 
-/// Whether ranks are late enough to matter, and nobody can say which: the worst prediction is off by as much.
+/// Whether ranks are late enough to matter, and nobody can say which: most predictions were wrong, or the worst one is
+/// off by as much on average.
 bool contest::is_unforeseeable(const contender& c) const {
     if (!c.pattern || !c.measured) return false;
+    if (c.missed > mostly_missed) return true;
     const time_ns error = c.pattern->worst_uncertainty();
     return error != unsure && error > c.measured->tail / 4;
 }
@@ -92,6 +96,12 @@ bool contest::may_call_roll() const {
     return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->tail / 4 && affords_choice();
 }
 
+void contest::call_roll() {
+    ++rolls_;
+    phase_ = phase::choosing;
+    order_choice(true);
+}
+
 /// The first to come chooses, and the time until the last one comes costs nobody anything.
 bool contest::affords_choice() const {
     const std::vector<time_ns> coming = prediction(contenders_[incumbent_]);
@@ -99,7 +109,7 @@ bool contest::affords_choice() const {
 }
 
 /// The cost of a challenge's exchanges.
-time_ns contest::asking() const { return times(with_.account.exchanging, 2 * block + 2); }
+time_ns contest::asking() const { return times(with_.account.exchanging(), 2 * block + 2); }
 
 bool contest::may_choose_anew() const { return wait_ == 0 && affords_choice(); }
 
@@ -116,7 +126,7 @@ std::uint64_t contest::longest_interval() const {
     if (is_small(first_.bytes)) return rarest;
     const time_ns pace = contenders_[incumbent_].measured->pace;
     std::uint64_t n = quiet;
-    while (n < rarest && part(times(pace, n), exchange_share) < with_.account.exchanging) n = 2 * n + 1;
+    while (n < rarest && part(times(pace, n), exchange_share) < with_.account.exchanging()) n = 2 * n + 1;
     return n;
 }
 
@@ -164,11 +174,7 @@ void contest::measured() {
     now.measured = level_of(block_);
     if (next_ == next::native) return begin_trial(native);
     if (next_ == next::listed) return try_next();
-    if (next_ == next::roll_call) {
-        ++rolls_;
-        phase_ = phase::choosing;
-        return order_choice(true);
-    }
+    if (next_ == next::roll_call) return call_roll();
     if (choice_is_here_) {
         use_choice();
     } else if (choice_) {
@@ -254,6 +260,7 @@ void contest::settle(bool challenger_stays, std::string_view reason) {
         const bool next_is_sure =
             listed_ < contenders_.size() && is_promising(contenders_[listed_]) && leaves_no_doubt(contenders_[listed_]);
         if (next_is_sure && may_duel(contenders_[listed_])) return try_next();
+        if (may_call_roll()) return call_roll();
         return may_choose_anew() && has_changed() ? measure(next::choice) : rest(watchful);
     }
     if (of_native) {

@@ -6,28 +6,38 @@
 #include "direct/level.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rubato::direct {
 
 class ledger {
 public:
-    /// Choices are free until this much is spent; otherwise none could ever begin.
+    /// Between hosts, choices are free until this much is spent; otherwise none could ever begin.
     static constexpr time_ns free = std::chrono::milliseconds(5);
     /// What the first choice takes, per rank.
     static constexpr time_ns first_guess = std::chrono::microseconds(300);
 
-    ledger(effort* process, double share, std::int32_t ranks)
-        : process_(process), share_(share), choosing_(first_guess * ranks) {}
+    explicit ledger(const director::settings& how)
+        : process_(how.process),
+          share_(how.spend),
+          between_hosts_(how.between_hosts),
+          in_calls_(how.in_calls),
+          choosing_(first_guess * how.ranks) {}
 
     /// What this rank's process has spent on other communicators, and how long it has been running.
     time_ns spent_elsewhere() const {
         return process_ != nullptr ? time_ns(process_->spent.load()) - spent_ : time_ns{};
     }
-    time_ns has_run(time_ns now) const { return process_ != nullptr ? now - process_->begin : time_ns{}; }
-    /// The same over all ranks: the most that one has spent, and the shortest run.
-    void count_in(time_ns elsewhere, time_ns has_run) {
+    time_ns has_run(time_ns now) const {
+        if (!between_hosts_) return in_calls_;
+        return process_ != nullptr ? now - process_->begin : time_ns{};
+    }
+    void count_call(time_ns took) { in_calls_ += took; }
+    /// The same over all ranks: the most that one has spent, and the shortest run. But who is late has spent little
+    /// time in calls, so of these times it is the longest.
+    void count_in(time_ns elsewhere, time_ns shortest, time_ns longest) {
         elsewhere_ = elsewhere;
-        has_run_ = has_run;
+        has_run_ = between_hosts_ ? shortest : longest;
     }
 
     void pass(time_ns from, time_ns to) {
@@ -50,13 +60,20 @@ public:
         add(delayed - paid);
         choosing_ = took;
     }
-    bool affords_choice(time_ns idle) const { return affords(std::max(choosing_ - idle, time_ns{}) - free); }
+    bool affords_choice(time_ns idle) const {
+        return affords(std::max(choosing_ - idle, time_ns{}) - (between_hosts_ ? free : time_ns{}));
+    }
 
-    /// The longest time that a rank was busy with an exchange.
-    time_ns exchanging{};
+    /// The longest time that a rank was busy with it.
+    void pay_exchange(time_ns busy) {
+        spend(busy);
+        before_last_ = std::exchange(last_, busy);
+    }
+    /// What an exchange takes: the shorter one of the last two, since one may be held up by anything.
+    time_ns exchanging() const { return std::min(last_, before_last_); }
 
 private:
-    time_ns passed() const { return std::max(begun_ ? latest_ - first_ : time_ns{}, has_run_); }
+    time_ns passed() const { return std::max(begun_ && between_hosts_ ? latest_ - first_ : time_ns{}, has_run_); }
     void add(time_ns t) {
         spent_ += t;
         if (process_ != nullptr) process_->spent += t.count();
@@ -64,6 +81,8 @@ private:
 
     effort* process_;
     double share_;
+    bool between_hosts_;
+    time_ns in_calls_;
     bool begun_ = false;
     time_ns first_{};
     time_ns latest_{time_ns::min()};
@@ -71,6 +90,7 @@ private:
     time_ns elsewhere_{};
     time_ns has_run_{};
     time_ns choosing_;
+    time_ns last_{}, before_last_{};  // exchanges
 };
 
 }  // namespace rubato::direct

@@ -34,6 +34,7 @@ struct told_choice {
     time_ns measured{};        ///< how long the network was measured for it
     time_ns incumbent_tail{};  ///< 0 if it cannot be simulated
     time_ns plain_tail{};      ///< of the best plan that does not begin early; 0 if there is none
+    time_ns blind_tail{};      ///< likewise, of those that know nothing of arrivals
     std::int64_t count = 0;
     std::array<plan, free_duels> plans{};
 };

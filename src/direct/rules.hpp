@@ -13,6 +13,8 @@ constexpr std::int64_t smallest = 16 << 10;
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;
 constexpr double follow_share = 0.01;
+/// Nobody can foresee who is late where more of the last predictions were wrong. One change makes two of them wrong.
+constexpr double mostly_missed = 0.6;
 /// Where calling roll did not help so often, it will not.
 constexpr int most_roll_calls = 3;
 /// A keeper waits for others as long as this share of the tail, within these bounds.

@@ -152,6 +152,7 @@ private:
         s.process = how.process;
         s.neighbours = ours_.neighbours();
         s.remembered = how.remembered;
+        s.in_calls = how.in_calls;
         s.seen = how.seen;
         s.came = how.came;
         return s;

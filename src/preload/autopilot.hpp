@@ -36,6 +36,7 @@ public:
         effort* process = nullptr;             ///< shared by this process's autopilots; null: there is no other
         std::vector<std::int32_t> hosts{};     ///< of each rank; empty: as MPI reports them
         std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
+        time_ns in_calls{};                    ///< that it concerned, before it was made: of this rank
         std::vector<seen_call> seen{};         ///< that it concerned; times are of this rank
         std::optional<time_ns> came{};         ///< when this rank came to the call for which it is made
     };

@@ -132,22 +132,27 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
 std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, const communicator_state& state,
                                                                 communicator_state::waiting& calls, std::int64_t bytes,
                                                                 time_ns gain) {
+    const std::uint64_t wait =
+        pilots_.calls_to_wait(calls.calls, gain, state.apart ? std::nullopt : std::optional(state.in_calls));
     struct {
         std::uint64_t number;
+        std::uint64_t full;
         std::uint64_t wait;
+        std::uint64_t haste;
         std::uint64_t bytes;
-    } said{0, pilots_.calls_to_wait(calls.calls, gain, state.apart ? std::nullopt : std::optional(state.in_calls)),
-           static_cast<std::uint64_t>(bytes)};
+    } said{0, pilots_.full() ? 1U : 0U, wait, fleet::longest_wait - wait, static_cast<std::uint64_t>(bytes)};
     if (state.rank == 0) {
         int in_world = 0;
         check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
         said.number = (static_cast<std::uint64_t>(in_world) << 32) + pilots_.next_number();
     }
     check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
+    // On one host it is the rank that has waited longest who decides: a late one spends little time in calls.
+    calls.wait = state.apart ? said.wait : fleet::longest_wait - said.haste;
+    if (said.full != 0) calls.wait = fleet::longest_wait;
     // To ask is rare where all calls are small.
-    if (said.bytes < autopilot::smallest) said.wait = std::min(calls.calls, fleet::longest_wait);
-    calls.wait = said.wait;
-    if (said.wait != 0) return std::nullopt;
+    if (said.bytes < autopilot::smallest) calls.wait = std::min(calls.calls, fleet::longest_wait);
+    if (calls.wait != 0) return std::nullopt;
     return said.number;
 }
 
@@ -187,12 +192,15 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
         --calls.wait;
         return false;
     }
+    // On one host nothing is known before the first call has ended.
+    if (calls.calls == 1 && !state.apart && !pilots_.forces()) return false;
     try {
         autopilot::settings how = settings_for(comm, state);
         const auto number = agree_on_pilot(comm, state, calls, sized ? autopilot::smallest : state.largest_buffer,
                                            remembered_gain(how.remembered));
         if (!number) return false;
         if (how.clock) {
+            how.in_calls = state.in_calls;
             how.seen = state.seen;
             how.came = came;
         }

@@ -25,8 +25,6 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
 }
 
 std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain, std::optional<time_ns> in_calls) const {
-    if (alive_ >= most) return longest_wait;
-    if (!forces() && in_calls && *in_calls <= time_ns{}) return 1;  // before the first has ended nothing is known
     const auto has_run = static_cast<double>(in_calls.value_or(own_time() - effort_.begin).count());
     const auto cost = static_cast<double>(effort_.spent + took_.load().count());
     if (forces() || gain > took_.load() || cost <= has_run * how_.spend) return 0;

@@ -37,8 +37,10 @@ public:
 
     /// In calls: the program may change.
     static constexpr std::uint64_t longest_wait = 1000;
+    /// Programs may keep making communicators.
+    bool full() const { return alive_ >= most; }
     /// Calls until this rank can afford another autopilot, if the program goes on as before: 0 if it can now. The
-    /// communicator has made `calls` that an autopilot could make. Programs may keep making communicators.
+    /// communicator has made `calls` that an autopilot could make.
     /// An autopilot that is known to win `gain` in a call may come at once, if it takes less.
     /// `in_calls`: where there is little to win, on one host, what counts is the time that was spent in these calls,
     /// and not how long the program has been running.
