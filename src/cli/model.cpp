@@ -50,7 +50,7 @@ std::optional<time_ns> simulate_one(const model_setting& s, const rated& r) {
     p.ranks = r.with.ranks;
     p.segments = r.with.segments;
     p.idempotent = true;
-    if (a.takes_radix && r.with.radix > 0) p.radix = {r.with.radix};
+    if (r.with.radix > 0) p.radix = {r.with.radix};
     if (!is_quick(effort_to_simulate(a, p))) return std::nullopt;
     const std::vector<schedule> all = build_all(a, p);
     const layout sizes = layout::uniform(r.with.bytes);
@@ -58,7 +58,7 @@ std::optional<time_ns> simulate_one(const model_setting& s, const rated& r) {
     return std::ranges::max(simulate(s.costs, all, std::span(&sizes, 1), arrivals).exits);
 }
 
-/// Each algorithm with the number of segments that is fastest, or with all of them.
+/// Each algorithm with the radix and the number of segments that are fastest, or with all of them.
 std::vector<model_row> rows_of(const model_setting& s, const std::vector<rated>& all, bool every) {
     std::vector<model_row> rows;
     for (const rated& r : all) {
@@ -71,11 +71,12 @@ std::vector<model_row> rows_of(const model_setting& s, const std::vector<rated>&
 time_ns nearest(double ns) { return time_ns(std::llround(ns)); }
 std::int64_t whole(double bytes) { return std::llround(bytes); }
 
-/// "bcast/chain in 8 segments"
+/// "bcast/binary:3 in 8 segments"
 std::string name_of(const rated& r) {
-    const bool cut = find_algorithm(r.by->id).segmented;
-    return cut ? fmt::format("{} in {} segment{}", r.by->id, r.with.segments, r.with.segments == 1 ? "" : "s")
-               : std::string(r.by->id);
+    std::string name(r.by->id);
+    if (r.with.radix > 0) name += fmt::format(":{}", r.with.radix);
+    if (!find_algorithm(r.by->id).segmented) return name;
+    return fmt::format("{} in {} segment{}", name, r.with.segments, r.with.segments == 1 ? "" : "s");
 }
 
 std::string fit_text(const formula& f) {
@@ -104,18 +105,18 @@ std::string verdict(const model_setting& s, const std::vector<rated>& all) {
 }
 
 std::string as_text(const model_setting& s, const std::vector<rated>& all, const std::vector<model_row>& rows) {
-    table costs{{"ALGORITHM", "SEGMENTS", "TIME", "SIMULATED", "/SIMULATED", "OVERHEAD", "ENERGY", "DYNAMIC", "MEMORY",
-                 "FRONT"}};
+    table costs{{"ALGORITHM", "RADIX", "SEGMENTS", "TIME", "SIMULATED", "/SIMULATED", "OVERHEAD", "ENERGY", "DYNAMIC",
+                 "MEMORY", "FRONT"}};
     table forms{{"ALGORITHM", "SKELETON", "TIME", "DYNAMIC ENERGY", "MEMORY", "TIME IS"}};
     for (const auto& [r, simulated] : rows) {
         const time_ns time = nearest(r.value.time_ns);
-        costs.push_back({std::string(r.by->id),
+        costs.push_back({std::string(r.by->id), r.with.radix > 0 ? fmt::format("{}", r.with.radix) : "-",
                          find_algorithm(r.by->id).segmented ? fmt::format("{}", r.with.segments) : "-",
                          format_time(time), simulated ? format_time(*simulated) : "-",
                          simulated ? ratio_text(time, *simulated) : "-", format_time(nearest(r.overhead_ns)),
                          format_energy(r.energy_j()), format_energy(r.dynamic_j), format_bytes(whole(r.memory)),
                          r.on_front ? "yes" : "-"});
-        if (forms.back().front() == r.by->id) continue;
+        if (std::ranges::any_of(forms, [&r](const auto& line) { return line.front() == r.by->id; })) continue;
         forms.push_back({std::string(r.by->id), std::string(r.by->skeleton.empty() ? "-" : r.by->skeleton),
                          std::string(r.by->time), std::string(r.by->energy), std::string(r.by->memory),
                          fit_text(*r.by)});
@@ -123,8 +124,8 @@ std::string as_text(const model_setting& s, const std::vector<rated>& all, const
     return fmt::format("{}: {} ranks, {}model {}\n\n{}\n{}\n{}", traits(s.what).name, s.asked.ranks,
                        traits(s.what).moves_data() ? fmt::format("s = {}, ", format_bytes(s.asked.bytes)) : "",
                        network_text(s.costs),
-                       align(costs, {false, true, true, true, true, true, true, true, true, false}), verdict(s, all),
-                       align(forms, std::vector<bool>(6, false)));
+                       align(costs, {false, true, true, true, true, true, true, true, true, true, false}),
+                       verdict(s, all), align(forms, std::vector<bool>(6, false)));
 }
 
 std::string as_json(const model_setting& s, const std::vector<model_row>& rows) {
@@ -133,6 +134,7 @@ std::string as_json(const model_setting& s, const std::vector<model_row>& rows) 
     for (const auto& [r, simulated] : rows)
         out.push_back({{"id", r.by->id},
                        {"skeleton", r.by->skeleton},
+                       {"radix", r.with.radix > 0 ? ordered_json(r.with.radix) : ordered_json(nullptr)},
                        {"segments", r.with.segments},
                        {"time_ns", r.value.time_ns},
                        {"simulated_ns", simulated ? ordered_json(simulated->count()) : ordered_json(nullptr)},
@@ -203,7 +205,8 @@ void add_model(CLI::App& command, int&) {
         ->type_name("SIZE");
     add_integer(*app, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into, by algorithms that cut vectors");
-    add_integer(*app, "--radix", o->radix, "radix", 2, 1 << 20, "degree of a tree, or ways of a dissemination");
+    add_integer(*app, "--radix", o->radix, "radix", 1, 1 << 20,
+                "degree of a tree, ways of a dissemination, or how many sends a message takes");
     app->add_option(
            "--model", o->model_text,
            "cost model: loggp5:L=6us,o=4.7us,G=0.73ns[,e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32], loggp:...,\n"
@@ -212,7 +215,7 @@ void add_model(CLI::App& command, int&) {
     app->add_option("--energy", o->energy, "budget: no more energy than this, such as 5mJ")->type_name("ENERGY");
     app->add_option("--memory", o->memory, "budget: no more descriptor memory than this on any rank")
         ->type_name("SIZE");
-    app->add_flag("--all", o->all, "print every number of segments that was tried, not only the fastest");
+    app->add_flag("--all", o->all, "print every radix and number of segments that was tried, not only the fastest");
     app->add_option("--map", o->map,
                     "print the best algorithm by time, overhead, energy or memory for powers of two up to --ranks and\n"
                     "--bytes")
@@ -226,8 +229,10 @@ void add_model(CLI::App& command, int&) {
         "nothing.\n"
         "In formulas P: ranks, s: bytes of the vector or of a chunk, x = s G, N: segments, n = ceil(log2 P), h: "
         "levels\n"
-        "of a tree below its root, k: radix. The formulas of trees are those of complete ones; times are computed for\n"
-        "the trees that there are. Skeleton: the paper's abbreviation, with P if personalised. Under loggp only a few\n"
+        "of a tree below its root, k: radix, D: the depths of all ranks in the tree, summed up, S: the chunks that a "
+        "rank\n"
+        "of each level sends, summed up. The formulas of trees are those of complete ones; times are computed for the\n"
+        "trees that there are. Skeleton: the paper's abbreviation, with P if personalised. Under loggp only a few\n"
         "algorithms have formulas (Hoefler 2008, III.3.1): x = (s-1) G, and combining takes c per byte.\n"
         "Operators commute, and are idempotent where an algorithm needs that.\n"
         "How far times are off (within about ...) was found with up to 33 ranks and 32 segments; with more it may be\n"
@@ -235,7 +240,8 @@ void add_model(CLI::App& command, int&) {
         "/Simulated: as a multiple of the simulated time. Front: no other algorithm or number of segments is better "
         "in\n"
         "time, energy or memory and as good in the others. Without --segments, all powers of two up to 1024 are "
-        "tried.\n"
+        "tried,\n"
+        "and without --radix some from 1 to 32.\n"
         "Examples:\n"
         "  rubato model allreduce --ranks 64 --bytes 8\n"
         "  rubato model bcast --ranks 64 --bytes 1MiB --memory 1KiB\n"

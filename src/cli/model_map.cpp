@@ -53,6 +53,7 @@ std::string map_json(const std::vector<map_cell>& cells, metric by) {
         out.push_back({{"ranks", c.ranks},
                        {"bytes", c.bytes},
                        {"id", c.best.by->id},
+                       {"radix", c.best.with.radix > 0 ? nlohmann::ordered_json(c.best.with.radix) : nullptr},
                        {"segments", c.best.with.segments},
                        {"metric", metric_names[static_cast<std::size_t>(by)]},
                        {"value", c.best.by_metric(by)}});

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace rubato {
 namespace {
 
 constexpr std::uint32_t most_segments = 1024;
+constexpr std::array<std::int32_t, 11> radices{1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 
 model without_network(model m) {
     if (auto* n = std::get_if<loggp5>(&m.network)) n->L = n->G = 0;
@@ -36,12 +38,36 @@ bool dominates(const rated& a, const rated& b) {
 }
 
 /// Whether the registry's algorithm solves the problem too.
-bool can_solve(const algorithm& a, std::int32_t ranks) {
+bool can_solve(const algorithm& a, std::int32_t ranks, std::int32_t radix) {
     problem p;
     p.what = a.what;
     p.ranks = ranks;
     p.idempotent = true;
+    if (radix > 0) p.radix = {radix};
     return !unmet_need(a, p);
+}
+
+/// The radices to try; 0 for an algorithm that takes none.
+std::vector<std::int32_t> radices_for(const formula& f, const formula_problem& asked) {
+    const algorithm& a = find_algorithm(f.id);
+    std::vector<std::int32_t> all;
+    if (!a.takes_radix)
+        all = {0};
+    else if (asked.radix > 0)
+        all = {asked.radix};
+    else
+        std::ranges::copy_if(radices, std::back_inserter(all),
+                             [&](std::int32_t k) { return k < asked.ranks || k == f.radix; });
+    std::erase_if(all, [&](std::int32_t k) { return !can_solve(a, asked.ranks, k); });
+    return all;
+}
+
+std::vector<std::uint32_t> segments_for(const formula& f, const formula_problem& asked) {
+    if (!find_algorithm(f.id).segmented) return {1};
+    if (asked.segments > 0) return {asked.segments};
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t n = 1; n <= std::clamp<std::int64_t>(asked.bytes, 1, most_segments); n *= 2) all.push_back(n);
+    return all;
 }
 
 }  // namespace
@@ -67,16 +93,10 @@ double rated::by_metric(metric m) const {
 std::vector<rated> rate(const model& m, collective what, const formula_problem& asked) {
     std::vector<rated> all;
     for (const formula& f : formulas(m)) {
-        const algorithm& a = find_algorithm(f.id);
-        if (a.what != what || !applies(f, asked) || !can_solve(a, asked.ranks)) continue;
-        formula_problem p = asked;
-        if (!a.segmented || asked.segments > 0) {
-            p.segments = a.segmented ? asked.segments : 1;
-            all.push_back(rate_one(m, f, p));
-            continue;
-        }
-        const std::int64_t most = std::clamp<std::int64_t>(asked.bytes, 1, most_segments);
-        for (p.segments = 1; p.segments <= most; p.segments *= 2) all.push_back(rate_one(m, f, p));
+        if (find_algorithm(f.id).what != what || !applies(f, asked)) continue;
+        for (const std::int32_t radix : radices_for(f, asked))
+            for (const std::uint32_t segments : segments_for(f, asked))
+                all.push_back(rate_one(m, f, {asked.ranks, asked.bytes, segments, radix}));
     }
     for (rated& r : all)
         r.on_front = std::ranges::none_of(all, [&r](const rated& other) { return dominates(other, r); });

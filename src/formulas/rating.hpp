@@ -29,8 +29,8 @@ struct RUBATO_API rated {
     double by_metric(metric m) const;
 };
 
-/// All ways, the fastest first. `asked.segments` is 0: all powers of two up to 1024. Throws if the model has no closed
-/// forms.
+/// All ways, the fastest first. `asked.segments` is 0: all powers of two up to 1024; `asked.radix` is 0: some from 1 to
+/// 32. Throws if the model has no closed forms.
 RUBATO_API std::vector<rated> rate(const model& m, collective what, const formula_problem& asked);
 /// The best by one metric, of equals the fastest; `all` is not empty.
 RUBATO_API const rated& best_by(std::span<const rated> all, metric m);

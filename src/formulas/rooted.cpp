@@ -24,21 +24,6 @@ constexpr closed_form tree(double time, terms t, double most_sent) {
 closed_form flat_down(terms t) { return tree(t.L + t.P * t.o + (t.P - 1) * t.x, t, t.P - 1); }
 closed_form flat_up(terms t) { return tree(t.L + t.P * t.o + t.x, t, 1); }
 
-/// Of one segment.
-formula_terms segment_of(formula_terms t) {
-    t.x /= t.N;
-    return t;
-}
-
-/// The children of the root and of the inner rank that has most of them.
-struct most_children {
-    double of_root = 0;
-    double inside = 0;
-
-    explicit most_children(terms t)
-        : of_root(std::min<double>(t.k, t.P - 1)), inside(std::min<double>(t.k, std::ceil((t.P - 1) / of_root) - 1)) {}
-};
-
 /// The rank that has most to do with a segment sets the pace.
 closed_form pipelined_down(terms t) {
     const formula_terms one = segment_of(t);
@@ -63,14 +48,55 @@ closed_form whole_down(terms t) {
 
 closed_form whole_up(terms t) { return tree(knomial_up(t, t.P), t, 1); }
 
+closed_form optimal_down(terms t) {
+    const fibonacci_times f(t, t.P);
+    return tree(f.down, t, f.children);
+}
+closed_form optimal_up(terms t) { return tree(fibonacci_times(t, t.P).up, t, 1); }
+
 closed_form chunks_down(terms t) {
-    const personalised_binomial p(t, t.P);
-    return {p.down, t.P - 1, p.chunks * t.s, t.n};
+    const personalised_tree p = personalised_knomial(t, t.P);
+    const knomial_pieces pieces(t.P, t.k);
+    return {p.down, t.P - 1, p.chunks * t.s, pieces.others + (t.k - 1) * pieces.m};
 }
 
 closed_form chunks_up(terms t) {
-    const personalised_binomial p(t, t.P);
+    const personalised_tree p = personalised_knomial(t, t.P);
     return {p.up, t.P - 1, p.chunks * t.s, 1};
+}
+
+/// When the last rank of a k-ary tree has its chunk, if `segments` messages go to each child, or the other way round.
+/// The root serves its children in turn. Other ranks serve them one after the other, so that the messages of the last
+/// one's are all in the last part of the time in which a rank is busy.
+double pipelined_chunks(terms t, double segments, bool up) {
+    const double x = t.x / t.N;
+    const auto work = [&](double size, double children, double parents) {
+        return (children + parents) * t.o + (up ? parents * size : size - 1) * x;
+    };
+    double children = std::min<double>(t.k, t.P - 1);
+    double end = segments * work(t.P, children, 0);
+    double begin = 0;
+    bool in_turn = true;
+    for (double size = t.P; children > 0; in_turn = false) {
+        size = std::ceil((size - 1) / children);
+        begin = in_turn ? t.L : end - (end - begin) / children;
+        children = std::min<double>(t.k, size - 1);
+        const double each = work(size, children, 1);
+        end = std::max(end + t.L + each, begin + t.L + segments * each);
+    }
+    return end;
+}
+/// Exact for one segment.
+double more_segments(terms t, bool up) { return pipelined_chunks(t, t.N, up) - pipelined_chunks(t, 1, up); }
+
+closed_form pipelined_chunks_down(terms t) {
+    const personalised_tree p = personalised_kary(segment_of(t), t.P);
+    return {p.down + more_segments(t, false), (t.P - 1) * t.N, p.chunks * t.s, most_children(t).of_root * t.N};
+}
+
+closed_form pipelined_chunks_up(terms t) {
+    const personalised_tree p = personalised_kary(segment_of(t), t.P);
+    return {p.up + more_segments(t, true), (t.P - 1) * t.N, p.chunks * t.s, t.N};
 }
 
 /// All ranks but the first and the last receive and send each segment.
@@ -110,6 +136,8 @@ constexpr std::array table{
     formula{"bcast/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "n d", always, 0, 2, whole_down},
     formula{"bcast/chain", "pipeline", "(P-1)(L + 2o + x/N) + (N-1)(2o + x/N)", "(P-1)(N e + s E)", "N d",
             whole_vectors, 0.19, 0, chain},
+    formula{"bcast/fibonacci", "optimal", "T (o + x) if L + 2o + x = k (o + x); F(T) >= P, F(t) = F(t-1) + F(t-k)",
+            "(P-1)(e + s E)", "(T-k+1) d", always, 0, 2, optimal_down},
     formula{"bcast/knomial", "k-nomial", "log_k P (L + o + (k-1)(o + x))", "(P-1)(e + s E)", "(k-1) log_k P d", always,
             0, 4, whole_down},
     formula{"bcast/linear", "FT", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
@@ -122,12 +150,24 @@ constexpr std::array table{
     formula{"reduce/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "d", always, 0, 2, whole_up},
     formula{"reduce/chain", "pipeline", "(P-1)(L + 2o + x/N) + (N-1)(2o + x/N)", "(P-1)(N e + s E)", "N d",
             whole_vectors, 0.12, 0, chain},
+    formula{"reduce/fibonacci", "optimal", "T o if L + 2o + x = k o; F(T) >= P, F(t) = F(t-1) + F(t-k)",
+            "(P-1)(e + s E)", "d", always, 0, 2, optimal_up},
     formula{"reduce/knomial", "k-nomial", "log_k P (L + o + x + (k-1) o)", "(P-1)(e + s E)", "d", always, 0, 4,
             whole_up},
     formula{"reduce/linear", "FT", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
-    formula{"scatter/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "n d", always, 0, 0, chunks_down},
+    formula{"scatter/binary", "KTP, PBTP",
+            "h (L + (k+1) o) + S x/N + (N-1) max(k o + (P-1) x/N, (k+1) o (1 + (h-1)(k-1)/k))", "(P-1) N e + D s E",
+            "k N d", whole_vectors, 0.39, 2, pipelined_chunks_down},
+    formula{"scatter/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "n d", always, 0, 2, chunks_down},
+    formula{"scatter/knomial", "k-nomial P", "log_k P (L + k o) + (P-1) x", "(P-1) e + (k-1)/k P log_k P s E",
+            "(k-1) log_k P d", always, 0, 4, chunks_down},
     formula{"scatter/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
-    formula{"gather/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "d", always, 0, 0, chunks_up},
+    formula{"gather/binary", "KTP, PBTP",
+            "h (L + (k+1) o) + S x/N + (N-1) max((k+1) o + (P-1)/k x/N, (k+1) o (1 + (h-1)(k-1)/k))",
+            "(P-1) N e + D s E", "N d", whole_vectors, 0.39, 2, pipelined_chunks_up},
+    formula{"gather/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "d", always, 0, 2, chunks_up},
+    formula{"gather/knomial", "k-nomial P", "log_k P (L + k o) + (P-1)/(k-1) x", "(P-1) e + (k-1)/k P log_k P s E", "d",
+            always, 0, 4, chunks_up},
     formula{"gather/linear", "FTP", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
     formula{"scatterv/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
     formula{"gatherv/linear", "FTP", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},

@@ -1,8 +1,11 @@
 #include "formulas/tree_time.hpp"
 
+#include "algorithms/pattern/tree.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <vector>
 
 namespace rubato {
 namespace {
@@ -27,38 +30,89 @@ struct kary_pieces {
     }
 };
 
+enum class way : std::uint8_t { down, up };
+/// What each message carries: the vector, or a chunk for each rank below.
+enum class content : std::uint8_t { vector, chunks };
+
 /// On each level of a k-ary tree there are subtrees of two sizes; each is computed once.
 class kary_times {
 public:
-    kary_times(terms t, bool up) : t_(t), up_(up) {}
+    kary_times(terms t, way where, content what) : t_(t), way_(where), content_(what) {}
 
     double of(double ranks) {
         if (ranks <= 1) return 0;
         const auto known = known_.find(ranks);
         if (known != known_.end()) return known->second;
-        const double time = up_ ? up(kary_pieces(ranks, t_.k)) : down(kary_pieces(ranks, t_.k));
+        const double time = way_ == way::up ? up(kary_pieces(ranks, t_.k)) : down(kary_pieces(ranks, t_.k));
         known_.emplace(ranks, time);
         return time;
     }
 
 private:
+    /// Of the message to or from a subtree.
+    double send(double size) const { return t_.o + (content_ == content::chunks ? size : 1) * t_.x; }
+
     /// The root serves the last subtree first.
     double down(const kary_pieces& p) {
         double end = 0;
-        for (double i = 0; i < p.count; ++i)
-            end = std::max(end, (p.count - i) * (t_.o + t_.x) + t_.L + t_.o + of(p.size_of(i)));
+        double sent = 0;
+        for (double i = p.count; i-- > 0;) {
+            sent += send(p.size_of(i));
+            end = std::max(end, sent + t_.L + t_.o + of(p.size_of(i)));
+        }
         return end;
     }
 
     double up(const kary_pieces& p) {
-        const double on_the_way = t_.o + t_.x + t_.L;
-        const double small = of(p.size - 1) + (p.count - p.large) * t_.o;
-        return on_the_way + (p.size > 1 ? std::max(of(p.size), small) : small) + p.large * t_.o;
+        const auto comes = [this](double size) { return of(size) + send(size) + t_.L; };
+        const double small = p.large < p.count ? comes(p.size - 1) + (p.count - p.large) * t_.o : 0;
+        return std::max(comes(p.size), small) + p.large * t_.o;
     }
 
     const formula_terms t_;
-    const bool up_;
+    const way way_;
+    const content content_;
     std::map<double, double> known_{};
+};
+
+/// The sum of the ranks' depths in a k-ary tree.
+double kary_chunks(double ranks, std::int32_t k, std::map<double, double>& known) {
+    if (ranks <= 1) return 0;
+    const auto found = known.find(ranks);
+    if (found != known.end()) return found->second;
+    const kary_pieces p(ranks, k);
+    const double all =
+        ranks - 1 + p.large * kary_chunks(p.size, k, known) + (p.count - p.large) * kary_chunks(p.size - 1, k, known);
+    return known[ranks] = all;
+}
+
+/// The times of subtrees of the optimal tree; each is computed once.
+class optimal_tree {
+public:
+    optimal_tree(terms t, way where) : t_(t), way_(where) {}
+
+    double of(std::int32_t ranks) {
+        if (ranks <= 1) return 0;
+        const auto known = known_.find(ranks);
+        if (known != known_.end()) return known->second;
+        std::vector<double> times;
+        for (const std::int32_t size : fibonacci_branches(ranks, t_.k)) times.push_back(of(size));
+        const double send = t_.o + t_.x;
+        double end = 0;
+        if (way_ == way::down) {
+            for (std::size_t i = 0; i < times.size(); ++i)
+                end = std::max(end, static_cast<double>(i + 1) * send + t_.L + t_.o + times[i]);
+        } else {
+            for (std::size_t i = times.size(); i-- > 0;) end = std::max(end, times[i] + send + t_.L) + t_.o;
+        }
+        known_.emplace(ranks, end);
+        return end;
+    }
+
+private:
+    const formula_terms t_;
+    const way way_;
+    std::map<std::int32_t, double> known_{};
 };
 
 }  // namespace
@@ -95,19 +149,46 @@ double knomial_up(terms t, double ranks) {
     return p.others > 1 ? std::max(complete + on_the_way, end) + (p.others - 1) * t.o : end;
 }
 
-double kary_down(terms t, double ranks) { return kary_times(t, false).of(ranks); }
-double kary_up(terms t, double ranks) { return kary_times(t, true).of(ranks); }
-
-personalised_binomial::personalised_binomial(terms t, double ranks) {
-    if (ranks <= 1) return;
-    const knomial_pieces p(ranks, 2);
-    const personalised_binomial last(t, p.last);
-    chunks = p.m * p.size / 2 + p.last + last.chunks;
-    const double complete = p.m * (t.L + 2 * t.o) + (p.size - 1) * t.x;
-    const double send = t.o + p.last * t.x;
-    down = send + std::max(t.L + t.o + last.down, complete);
-    const double from_last = last.up + send + t.L;
-    up = p.m > 0 ? served(t, 1, complete - t.o, from_last) : from_last + t.o;
+formula_terms segment_of(formula_terms t) {
+    t.x /= t.N;
+    return t;
 }
+
+most_children::most_children(terms t)
+    : of_root(std::min<double>(t.k, t.P - 1)),
+      inside(std::min<double>(t.k, std::ceil((t.P - 1) / of_root) - 1)),
+      below(std::ceil((t.P - 1) / of_root)) {}
+
+double kary_down(terms t, double ranks) { return kary_times(t, way::down, content::vector).of(ranks); }
+double kary_up(terms t, double ranks) { return kary_times(t, way::up, content::vector).of(ranks); }
+
+personalised_tree personalised_knomial(terms t, double ranks) {
+    if (ranks <= 1) return {};
+    const knomial_pieces p(ranks, t.k);
+    const personalised_tree last = personalised_knomial(t, p.last);
+    const personalised_tree piece = p.last == p.size ? last : personalised_knomial(t, p.size);
+    const auto send = [&t](double size) { return t.o + size * t.x; };
+    const double full = p.others - 1;  // pieces beside the root's and the last
+    personalised_tree all;
+    all.chunks = p.last + last.chunks + full * (p.size + piece.chunks) + piece.chunks;
+    const double sent = send(p.last) + full * send(p.size);
+    all.down = std::max(send(p.last) + t.L + t.o + last.down, sent + (full > 0 ? t.L + t.o : 0) + piece.down);
+    // What comes from the last piece may come before the root's own piece is ready.
+    const double comes = last.up + send(p.last) + t.L;
+    all.up = p.m > 0 ? served(t, t.k - 1, piece.up - (t.k - 1) * t.o, comes) : comes + t.o;
+    if (full > 0) all.up = std::max(piece.up + send(p.size) + t.L, all.up) + full * t.o;
+    return all;
+}
+
+personalised_tree personalised_kary(terms t, double ranks) {
+    std::map<double, double> known;
+    return {kary_chunks(ranks, t.k, known), kary_times(t, way::down, content::chunks).of(ranks),
+            kary_times(t, way::up, content::chunks).of(ranks)};
+}
+
+fibonacci_times::fibonacci_times(terms t, double ranks)
+    : children(static_cast<double>(fibonacci_branches(static_cast<std::int32_t>(ranks), t.k).size())),
+      down(optimal_tree(t, way::down).of(static_cast<std::int32_t>(ranks))),
+      up(optimal_tree(t, way::up).of(static_cast<std::int32_t>(ranks))) {}
 
 }  // namespace rubato

@@ -24,13 +24,35 @@ double knomial_up(const formula_terms& t, double ranks);
 double kary_down(const formula_terms& t, double ranks);
 double kary_up(const formula_terms& t, double ranks);
 
-/// A binomial tree whose messages carry a chunk for each rank below. With P = 2^n: n P/2 chunks, n (L + 2o) + (P-1) x.
-struct personalised_binomial {
-    double chunks = 0;
+/// The terms of one segment.
+formula_terms segment_of(formula_terms t);
+
+/// The children of the root of a k-ary tree and of the inner rank that has most of them.
+struct most_children {
+    double of_root = 0;
+    double inside = 0;
+    double below = 0;  ///< ranks of the root's largest subtree
+
+    explicit most_children(const formula_terms& t);
+};
+
+/// A tree whose messages carry a chunk of t.x for each rank below.
+struct personalised_tree {
+    double chunks = 0;  ///< sent in all: the sum of the ranks' depths
+    double down = 0;    ///< times
+    double up = 0;
+};
+/// With P = k^n: (k-1)/k n P chunks, n (L + k o) + (P-1) x, n (L + k o) + (P-1)/(k-1) x.
+personalised_tree personalised_knomial(const formula_terms& t, double ranks);
+personalised_tree personalised_kary(const formula_terms& t, double ranks);
+
+/// The optimal tree of a message that takes as long as t.k sends.
+struct fibonacci_times {
+    double children = 0;  ///< of the root
     double down = 0;
     double up = 0;
 
-    personalised_binomial(const formula_terms& t, double ranks);
+    fibonacci_times(const formula_terms& t, double ranks);
 };
 
 /// When a CPU has served `n` receives that are ready at `ready` and one at `another`, all as they come.

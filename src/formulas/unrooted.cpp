@@ -72,6 +72,30 @@ closed_form binomial_both(terms t) {
     return {knomial_up(whole, t.P) + knomial_down(whole, t.P), 2 * (t.P - 1), 2 * (t.P - 1) * t.s, t.n};
 }
 
+/// Up a pipelined k-ary tree and down it. A rank does both with each segment.
+closed_form kary_both(terms t) {
+    const formula_terms one = segment_of(t);
+    const most_children c(t);
+    const double send = t.o + one.x;
+    const double pace = std::max(c.of_root * (t.o + send), (c.inside + 1) * (t.o + send));
+    return {kary_up(one, t.P) + kary_down(one, t.P) + (t.N - 1) * pace, 2 * (t.P - 1) * t.N, 2 * (t.P - 1) * t.s,
+            std::max(c.of_root, c.inside + 1) * t.N};
+}
+
+/// The same with chunks on the way up and all of them on the way down.
+closed_form kary_gather_and_down(terms t) {
+    const formula_terms one = segment_of(t);
+    formula_terms all = one;
+    all.x *= t.P;
+    const most_children c(t);
+    const personalised_tree up = personalised_kary(one, t.P);
+    const double send = t.o + all.x;
+    const double pace =
+        std::max(c.of_root * (t.o + send), (c.inside + 1) * t.o + c.below * one.x + t.o + c.inside * send);
+    return {up.up + kary_down(all, t.P) + (t.N - 1) * pace, 2 * (t.P - 1) * t.N, (up.chunks + (t.P - 1) * t.P) * t.s,
+            std::max(c.of_root, c.inside + 1) * t.N};
+}
+
 /// One of a flat and a binomial tree: the chunks of all on one of them, and one chunk on the other.
 constexpr closed_form flat_and_binomial(terms t, double time, double most_sent) {
     return {time, 2 * (t.P - 1), (t.P - 1) * (t.P + 1) * t.s, most_sent};
@@ -113,6 +137,10 @@ constexpr std::array table{
     formula{"barrier/n_way_dissemination", "n-way BF", "log_{k+1} P (k o + max(k o, L + o))", "P k log_{k+1} P e",
             "k log_{k+1} P d", always, 0, default_ways, n_way},
     formula{"barrier/tree", "2xBT", "2 n (L + 2o)", "2 (P-1) e", "n d", always, 0, 0, binomial_both},
+    formula{"allreduce/binary", "2xKT, 2xPBT", "2 h (L + (k+1) o) + (k+1) h x/N + (N-1)(k+1)(2o + x/N)",
+            "2 (P-1)(N e + s E)", "(k+1) N d", whole_vectors, 0.22, 2, kary_both},
+    formula{"allreduce/direct", "DS", "(P-1)(o + x) + max((P-1) o, L + o)", "P (P-1)(e + s E)", "(P-1) d", always, 0, 0,
+            direct},
     formula{"allreduce/dissemination", "BF", "n (L + 2o + x)", "P n (e + s E)", "n d", always, 0, 0,
             [](terms t) { return exchanges(t, t.n, t.s); }},
     formula{"allreduce/linear", "2xFT", "2 (L + P o) + P x", "2 (P-1)(e + s E)", "(P-1) d", always, 0, 0,
@@ -129,8 +157,13 @@ constexpr std::array table{
             [](terms t) { return exchanges(t, 2 * (t.P - 1), t.s / t.P); }},
     formula{"allreduce/segmented_ring", "", "2 (P-1) max(L + 2o + x/PN, N (2o + x/PN))", "2 (P-1)(P N e + s E)",
             "2 (P-1) N d", whole_vectors, 0.26, 0, segmented_ring},
+    formula{"allgather/binary", "2xKTP, 2xPBTP",
+            "2 h (L + (k+1) o) + (S + h k P) x/N + (N-1)(2 (k+1) o + (P/k + k P) x/N)",
+            "2 (P-1) N e + (D + P (P-1)) s E", "(k+1) N d", whole_vectors, 0.31, 2, kary_gather_and_down},
     formula{"allgather/bruck", "BFP", "n (L + 2o) + (P-1) x", "P n e + P (P-1) s E", "n d", always, 0, 0,
             [](terms t) { return overlapped(t, growing(t, t.n, (t.P - 1) * t.s)); }},
+    formula{"allgather/direct", "DS", "(P-1)(o + x) + max((P-1) o, L + o)", "P (P-1)(e + s E)", "(P-1) d", always, 0, 0,
+            direct},
     formula{"allgather/gather_bcast", "FTP, BT", "L + P o + x + n (L + 2o + P x)", "2 (P-1) e + (P-1)(P+1) s E", "n d",
             always, 0, 0,
             [](terms t) {

@@ -1004,7 +1004,7 @@ TEST_F(choose_command, explains_its_choice) {
 }
 
 TEST_F(choose_command, agrees_with_the_simulation) {
-    const std::string problem = "--ranks 8 --bytes 100kB --model gige --arrivals single:rank=3,delay=5ms";
+    const std::string problem = "--ranks 8 --bytes 100kB --segments 1 --model gige --arrivals single:rank=3,delay=5ms";
     std::map<std::string, std::int64_t> simulated;
     for (const json& row : good_json("sim scatter --json " + problem))
         if (!row.contains("skipped")) simulated[row.at("id")] = row.at("run_time_ns");
@@ -1033,12 +1033,15 @@ TEST_F(choose_command, every_segment_size_is_a_row_if_asked_for) {
 }
 
 TEST_F(choose_command, messages_within_hosts_may_cost_less) {
-    const std::string problem = "choose gather --ranks 8 --bytes 1k --model gige --hosts 2 --json";
+    const std::string hosts = "choose gather --ranks 8 --bytes 1k --hosts cyclic:2 --json";
+    const std::string problem = hosts + " --model gige";
     const auto uses_hosts = [](const json& chosen) {
         return chosen.at("picked").get<std::string>().find("two_level") != std::string::npos;
     };
     EXPECT_FALSE(uses_hosts(good_json(problem)));
-    EXPECT_TRUE(uses_hosts(good_json(problem + " --model-inside loggp:L=1us,o=1us,g=1us,G=0.1ns")));
+    // A message that a rank takes in costs much, unless it comes from its own host.
+    const std::string busy = hosts + " --model loggp:L=1us,o=50us,g=1us,G=1ns";
+    EXPECT_TRUE(uses_hosts(good_json(busy + " --model-inside loggp:L=1us,o=1us,g=1us,G=0.1ns")));
     bad("choose reduce --ranks 8 --bytes 1MiB --model-inside curie", "say which ranks share one");
     bad(problem + " --model-inside curie", "of another kind");
 }

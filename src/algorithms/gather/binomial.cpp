@@ -9,13 +9,7 @@ namespace rubato {
 
 schedule gather_binomial(const problem& p, rank me) {
     builder b(p, me, 1);
-    const tree t = knomial_tree(p.ranks, p.root, me, 2);
-    const auto chunks = static_cast<std::uint32_t>(t.covers.size());
-    const slice data = !t.parent     ? b.output(0, chunks)
-                       : chunks == 1 ? b.input()
-                                     : b.scratch_chunks(chunks, chunk_of(me));
-    b.copy(b.input(), piece(data, t.covers, me));
-    gather_up(b, t, data, std::identity{});
+    gather_along(b, knomial_tree(p.ranks, p.root, me, 2), me);
     return std::move(b).finish();
 }
 

@@ -25,6 +25,17 @@ void unpack(builder& b, slice line, const std::vector<slice>& places);
 
 /// Appends a scatter down the tree; `data` has one piece for each rank of the subtree.
 void scatter_down(builder& b, const tree& t, slice data);
+/// Appends a scatter or a gather along a tree, one message for each child. Inner ranks hold their subtree's chunks in
+/// scratch.
+void scatter_along(builder& b, const tree& t, rank me);
+void gather_along(builder& b, const tree& t, rank me);
+/// The same in as many messages for each child as there are parts of a chunk. Those for far ranks come first in a
+/// scatter and leave last in a gather, so that data is passed on as it comes. For k-ary trees, where a rank is at one
+/// end of what it covers.
+void scatter_in_segments(builder& b, const tree& t, rank me);
+void gather_in_segments(builder& b, const tree& t, rank me);
+/// Only the messages of the gather; `data` is the room of the subtree, and has this rank's chunk.
+void gather_segments(builder& b, const tree& t, rank me, slice data);
 /// Room for what passes through a rank when a vector is gathered that is cut into a block for each position of the
 /// tree: the output at the root, else scratch.
 slice gather_room(builder& b, const tree& t);

@@ -60,6 +60,14 @@ tree follow(std::int32_t ranks, rank root, rank me, Split split) {
     return t;
 }
 
+/// A tree of root 0, shifted around the ring.
+tree rotated(const tree& from_zero, std::int32_t ranks, rank root) {
+    tree t;
+    if (from_zero.parent) t.parent = around(*from_zero.parent, root.value, ranks);
+    for (const rank child : from_zero.children) t.children.push_back(around(child, root.value, ranks));
+    return t;
+}
+
 }  // namespace
 
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
@@ -106,11 +114,44 @@ tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
 }
 
 tree rotated_kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    const tree from_zero = kary_tree(ranks, rank(0), around(me, -root.value, ranks), k);
-    tree t;
-    if (from_zero.parent) t.parent = around(*from_zero.parent, root.value, ranks);
-    for (const rank child : from_zero.children) t.children.push_back(around(child, root.value, ranks));
-    return t;
+    return rotated(kary_tree(ranks, rank(0), around(me, -root.value, ranks), k), ranks, root);
+}
+
+std::vector<std::int32_t> fibonacci_branches(std::int32_t ranks, std::int32_t k) {
+    if (ranks < 2) return {};
+    const auto delay = static_cast<std::size_t>(std::min(k, ranks));  // a longer one makes no other tree
+    std::vector<std::int32_t> reached;                                // after 0, 1, ... sends' time
+    while (reached.empty() || reached.back() < ranks) {
+        const std::size_t t = reached.size();
+        const std::int64_t all = t < delay ? 1 : std::int64_t{reached[t - 1]} + reached[t - delay];
+        reached.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(all, ranks)));
+    }
+    // Those that are reached at the very end are leaves. There may be too many of them, and it is all the same which
+    // subtrees have them.
+    const std::size_t first = reached.size() - 1 - delay;  // what is left when the first child has the data
+    std::int32_t at_the_end = ranks - reached[reached.size() - 2];
+    std::vector<std::int32_t> sizes;
+    for (std::size_t left = first + 1; left-- > 0;) {
+        const std::int32_t before = left > 0 ? reached[left - 1] : 0;
+        const std::int32_t more = std::min(at_the_end, reached[left] - before);
+        at_the_end -= more;
+        if (before + more > 0) sizes.push_back(before + more);
+    }
+    return sizes;
+}
+
+tree fibonacci_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
+    const tree from_zero = follow(ranks, rank(0), around(me, -root.value, ranks), [k](interval& here, std::int32_t r) {
+        std::vector<branch> below;
+        std::int32_t end = here.high;
+        for (const std::int32_t size : fibonacci_branches(here.size(), k)) {
+            below.push_back({{end - size, end}, end - size});
+            end -= size;
+        }
+        here = {r, r + 1};
+        return below;
+    });
+    return rotated(from_zero, ranks, root);
 }
 
 tree ring_chain(std::int32_t ranks, rank root, rank me) {

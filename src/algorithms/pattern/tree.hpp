@@ -42,6 +42,12 @@ tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// The k-ary tree of root 0 with all ranks shifted around the ring: as flat for any root, but its subtrees cover no
 /// intervals, so it is for data that only moves.
 tree rotated_kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
+/// How many ranks each subtree of the root has in the tree by which a broadcast reaches all ranks soonest, if a rank
+/// sends one message after the other, and one takes as long to be there as k sends take; in the order of sending. In t
+/// sends' time F(t) = F(t-1) + F(t-k) ranks are reached: k = 1 is the binomial tree, k = 2 has Fibonacci's numbers.
+std::vector<std::int32_t> fibonacci_branches(std::int32_t ranks, std::int32_t k);
+/// That tree of root 0, shifted around the ring as rotated_kary_tree.
+tree fibonacci_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 /// One line of ranks that ends in the root, as if the ranks were in a ring; does not keep the order of operands.
 tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.

@@ -9,13 +9,7 @@ namespace rubato {
 
 schedule scatter_binomial(const problem& p, rank me) {
     builder b(p, me, 1);
-    const tree t = knomial_tree(p.ranks, p.root, me, 2);
-    const auto chunks = static_cast<std::uint32_t>(t.covers.size());
-    const slice data = !t.parent     ? b.input(0, chunks)
-                       : chunks == 1 ? b.output()
-                                     : b.scratch_chunks(chunks, chunk_of(me));
-    scatter_down(b, t, data);
-    b.copy(piece(data, t.covers, me), b.output());
+    scatter_along(b, knomial_tree(p.ranks, p.root, me, 2), me);
     return std::move(b).finish();
 }
 

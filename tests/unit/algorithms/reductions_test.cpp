@@ -153,7 +153,7 @@ bool copies_nothing(const algorithm& a) {
     // It packs chunks without those of the last rank.
     if (a.id == "reduce_scatter_block/straggler") return false;
     // All ranks combine the same operands in one order, so that all get the same bits.
-    return a.id != "allreduce/recursive_doubling" && a.id != "allreduce/straggler" &&
+    return a.id != "allreduce/recursive_doubling" && a.id != "allreduce/direct" && a.id != "allreduce/straggler" &&
            a.id != "allreduce/two_level_straggler";
 }
 

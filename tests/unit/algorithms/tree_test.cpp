@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace rubato {
 namespace {
@@ -105,6 +106,40 @@ TEST(tree, knomial_is_log_deep) {
             ASSERT_EQ(rounds(trees, rank(root)), n);
         }
     });
+}
+
+/// When the last rank has the data, if a message is there after `delay` and its sender can send again after 1.
+std::int32_t broadcast_time(const std::vector<tree>& trees, rank from, std::int32_t delay) {
+    std::int32_t last = 0, sent = 0;
+    for (const rank child : of(trees, from).children)
+        last = std::max(last, sent++ + delay + broadcast_time(trees, child, delay));
+    return last;
+}
+
+/// The same if every rank that has the data keeps sending: nothing can be sooner.
+std::int32_t least_broadcast_time(std::int32_t ranks, std::int32_t delay) {
+    std::multiset<std::int32_t> next{delay};  // when the next message of each rank that has the data is there
+    std::int32_t last = 0;
+    for (std::int32_t r = 1; r < ranks; ++r) {
+        last = *next.begin();
+        next.erase(next.begin());
+        next.insert({last + 1, last + delay});
+    }
+    return last;
+}
+
+TEST(tree, fibonacci_is_optimal) {
+    for (const std::int32_t k : {1, 2, 3, 4, 7, 50, 2147483647}) {
+        for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 21, 33, 64, 100}) {
+            for (const std::int32_t root : {0, ranks / 2, ranks - 1}) {
+                SCOPED_TRACE(testing::Message() << "ranks " << ranks << " root " << root << " k " << k);
+                const auto trees = all_ranks(fibonacci_tree, ranks, root, k);
+                expect_tree(trees, rank(root));
+                const std::int32_t delay = std::min(k, 1000);
+                ASSERT_EQ(broadcast_time(trees, rank(root), delay), least_broadcast_time(ranks, delay));
+            }
+        }
+    }
 }
 
 TEST(tree, kary_is_a_tree_of_intervals) {

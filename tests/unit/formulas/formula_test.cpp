@@ -140,8 +140,27 @@ TEST(formula, as_printed) {
     EXPECT_EQ(time("bcast/binomial", {64, 100}), 6 * (L + 2 * o + sG));
     EXPECT_EQ(time("scatter/binomial", {64, 100}), 6 * (L + 2 * o) + 63 * sG);
     EXPECT_EQ(time("bcast/split_binary", {31, 100}), 4 * (L + 2 * (o + sG / 2) + o) + 2 * o + L + sG / 2);
+    EXPECT_EQ(time("scatter/binary", {31, 100}), 4 * (L + 3 * o) + (30 + 14 + 6 + 2) * sG);
+    EXPECT_EQ(time("scatter/knomial", {64, 100}), 3 * (L + 4 * o) + 63 * sG);
     EXPECT_EQ(time("allreduce/recursive_doubling", {64, 100}), 6 * (L + 2 * o + sG));
     EXPECT_EQ(time("allgather/recursive_doubling", {64, 100}), 6 * (L + 2 * o) + 63 * sG);
+}
+
+// Karp et al. 1993: with L + 2o + x = 3 (o + x), 1, 1, 1, 2, 3, 4, 6, 9, 13 ranks have the data after 0, 1, ... sends.
+TEST(formula, no_tree_is_faster_than_the_optimal_one) {
+    const model m{loggp5{3000, 1000, 0}};
+    const model with_bytes{loggp5{3000, 1000, 1}};
+    const auto time = [](const model& of, std::string_view id, const formula_problem& q) {
+        return evaluate(*find_formula(of, id), of, q).time_ns;
+    };
+    EXPECT_EQ(time(m, "bcast/fibonacci", {4, 0, 1, 5}), 7 * 1000.);
+    EXPECT_EQ(time(with_bytes, "bcast/fibonacci", {13, 1000, 1, 3}), 8 * 2000.);
+    for (const std::int32_t ranks : {2, 3, 9, 16, 30, 64, 100, 1000}) {
+        const double best = time(m, "bcast/fibonacci", {ranks, 0, 1, 5});
+        for (const std::int32_t radix : {2, 3, 4, 5, 8, 100})
+            for (const std::string_view other : {"bcast/binary", "bcast/binomial", "bcast/knomial", "bcast/linear"})
+                EXPECT_LE(best, time(m, other, {ranks, 0, 1, radix})) << other << ' ' << ranks;
+    }
 }
 
 TEST(formula, a_radix_is_for_those_that_take_one) {

@@ -1,0 +1,18 @@
+// K-nomial scatter. In each round every rank that has chunks for others passes them on to k - 1 ranks: fewer rounds
+// than a binomial tree, with more messages in each.
+//
+// Cost: n (L + k o) + (P - 1) m G, n = ceil(log_k P), m = one chunk, k = radix, or 4. Inner ranks hold their subtree's
+// chunks in scratch.
+// Rank counts: any; subtrees are intervals of ranks, so their chunks are consecutive for any root.
+// Source: Hoefler & Moor 2014, 3.1.3.
+#include "algorithms/pattern/movement.hpp"
+
+namespace rubato {
+
+schedule scatter_knomial(const problem& p, rank me) {
+    builder b(p, me, 1);
+    scatter_along(b, knomial_tree(p.ranks, p.root, me, p.radix_or(4)), me);
+    return std::move(b).finish();
+}
+
+}  // namespace rubato
