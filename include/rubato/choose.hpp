@@ -15,9 +15,10 @@ namespace rubato {
 /// One way to solve a problem.
 struct RUBATO_API candidate {
     const algorithm* use = nullptr;  ///< null: not Rubato's; only `name` and `end` are known
-    std::string name{};              ///< "reduce/chain@8KiB", "native"
+    std::string name{};              ///< "reduce/chain@8KiB", "bcast/knomial:8", "native"
     std::int64_t segment = 0;        ///< bytes of each piece that a chunk is cut into; 0: it is not cut
     std::uint32_t segments = 1;
+    std::int32_t radix = 0;     ///< 0: the problem's, or the algorithm's own choice
     time_ns round_time{};       ///< that it plans with, if it plans in rounds
     time_ns end{};              ///< when the last rank leaves
     double messages = 0;        ///< that a rank sends and receives, on average
@@ -30,9 +31,10 @@ struct RUBATO_API candidate {
 };
 
 /// All algorithms of the problem's collective that can solve it, except those that choose while they run; segmenting
-/// ones in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. They
-/// plan by cautious_round_time unless the problem has a round time. `early`: with early forms, which need a background
-/// thread to begin before the rank arrives.
+/// ones in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. Where
+/// several messages leave at once (LogfGP), those that take a radix with several of them, unless the problem has one.
+/// They plan by cautious_round_time unless the problem has a round time. `early`: with early forms, which need a
+/// background thread to begin before the rank arrives.
 RUBATO_API std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
                                                  std::optional<std::uint32_t> segments = std::nullopt);
 
@@ -56,7 +58,7 @@ public:
     /// `inside`: what messages within a host cost; without it hosts do not count. Throws if it is of another kind.
     chooser(model m, bool early, std::optional<model> inside = std::nullopt);
 
-    /// The best algorithm, or null if none can solve the problem. Sets its segments and its round time.
+    /// The best algorithm, or null if none can solve the problem. Sets its segments, radix and round time.
     const algorithm* best(problem& p, std::int64_t chunk);
     /// How many choices were made.
     std::size_t choices() const { return choices_; }
@@ -67,6 +69,7 @@ private:
     struct choice {
         const algorithm* use = nullptr;
         std::int64_t segment = 0;
+        std::int32_t radix = 0;
         time_ns tail{};  ///< as predicted
     };
     /// What was last chosen for an operation.

@@ -22,14 +22,20 @@ struct hockney {
 };
 
 /// Hoefler 2008, II.2: a message of s bytes takes L + 2o + (s-1)G; its sender's network is busy for g + (s-1)G.
+/// With more than one message free, or o between two bounds, this is LogfGP (II.2.3).
 struct loggp {
     double L = 0;
-    double o = 0;
+    double o = 0;  ///< of a message by itself
     double g = 0;
     double G = 0;
     double combine = 0;  ///< per byte
     std::int64_t rendezvous =
-        std::numeric_limits<std::int64_t>::max();  ///< messages this large wait for their receiver
+        std::numeric_limits<std::int64_t>::max();            ///< messages this large wait for their receiver
+    std::int32_t f = 1;                                      ///< so many messages in a row leave before the gap counts
+    double o_min = std::numeric_limits<double>::infinity();  ///< of a message right after others, if that is less
+
+    bool is_logfgp() const { return *this != loggp{L, o, g, G, combine, rendezvous}; }
+    double least_o() const { return o_min < o ? o_min : o; }
 
     bool operator==(const loggp&) const = default;
 };
@@ -54,10 +60,11 @@ struct model {
     bool operator==(const model&) const = default;
 };
 
-/// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`, `loggp5:L=..,o=..,G=..`,
+/// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`,
+/// `logfgp:L=2.5us,omin=0.2us,omax=1.5us,g=1us,G=0.6ns,f=10[,...]`, `loggp5:L=..,o=..,G=..`,
 /// `hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns`, each with optional
 /// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, the first such line of a file, or
-/// `file:NAME,hockney` (loggp, loggp5), the first of that kind. Lines that begin with # are comments.
+/// `file:NAME,hockney` (loggp, logfgp, loggp5), the first of that kind. Lines that begin with # are comments.
 RUBATO_API model parse_model(std::string_view text);
 /// Joules of a text such as 16.5uJ.
 RUBATO_API double parse_energy(std::string_view text);

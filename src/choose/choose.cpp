@@ -40,17 +40,31 @@ std::vector<std::int64_t> sizes_for(std::int64_t chunk, std::optional<std::uint3
     return sizes;
 }
 
-candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::int64_t segment, const model& m,
-               std::optional<std::uint32_t> segments) {
+/// The radices to try: the algorithm's own, and where f messages leave at once also others, up to so many. A k-nomial
+/// tree sends k - 1.
+std::vector<std::int32_t> radices_for(const algorithm& a, const problem& p, const model& m) {
+    std::vector<std::int32_t> all{0};
+    const auto* network = std::get_if<loggp>(&m.network);
+    if (network == nullptr || !a.takes_radix || a.has(need::radix_product) || !p.radix.empty()) return all;
+    constexpr std::array<std::int32_t, 8> some{2, 3, 4, 6, 8, 12, 16, 24};
+    const std::int32_t most = std::min(network->f + 1, p.ranks - 1);
+    for (const std::int32_t k : some)
+        if (network->f > 1 && k <= most) all.push_back(k);
+    return all;
+}
+
+candidate make(const algorithm& a, const problem& p, std::int64_t chunk, std::int64_t segment, std::int32_t radix,
+               const model& m, std::optional<std::uint32_t> segments) {
     candidate c;
     c.use = &a;
     c.segment = segment;
+    c.radix = radix;
     problem cut = p;
     cut.segments = c.segments = segment > 0 && segments ? *segments : pieces(chunk, segment);
     c.round_time = round_time_of(a, cut, chunk, m);
     std::string size = segment == 0 ? "" : fmt::format("@{}", format_bytes(segment));
     std::erase(size, ' ');
-    c.name = fmt::format("{}{}", a.id, size);
+    c.name = fmt::format("{}{}{}", a.id, radix > 0 ? fmt::format(":{}", radix) : "", size);
     return c;
 }
 
@@ -60,8 +74,8 @@ struct tried {
     bool rough;
 };
 
-/// One algorithm with its segment sizes, the coarsest first. They are tried one after the other, as long as the
-/// finest could still be worth it.
+/// One algorithm, with one radix, and its segment sizes, the coarsest first. They are tried one after the other, as
+/// long as the finest could still be worth it.
 class family {
 public:
     explicit family(std::vector<candidate> ways) : ways_(std::move(ways)) {
@@ -125,15 +139,17 @@ time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const mod
     const hockney costs = linear_costs(m);
     if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
     // Without latency, which does not occupy a link in some models.
-    return earliest_end(p.what, arrivals, p.root, chunk * traits(p.what).sized_chunks(p.ranks), {time_ns{}, costs.beta});
+    return earliest_end(p.what, arrivals, p.root, chunk * traits(p.what).sized_chunks(p.ranks),
+                        {time_ns{}, costs.beta});
 }
 
 /// Algorithms that ignore arrivals come first: if no rank is late, others have equal schedules and are not simulated.
 std::vector<family> families_of(std::vector<candidate> among) {
     std::ranges::stable_sort(among, {}, [](const candidate& c) { return c.use->arrival_aware; });
-    std::vector<std::pair<const algorithm*, std::vector<candidate>>> groups;
+    using key = std::pair<const algorithm*, std::int32_t>;
+    std::vector<std::pair<key, std::vector<candidate>>> groups;
     for (candidate& c : among) {
-        const algorithm* use = c.use;
+        const key use{c.use, c.radix};
         const auto known = std::ranges::find(groups, use, [](const auto& g) { return g.first; });
         auto& ways = known != groups.end() ? known->second : groups.emplace_back(use, std::vector<candidate>{}).second;
         ways.push_back(std::move(c));
@@ -211,11 +227,14 @@ std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, cons
     for (const algorithm& a : algorithms()) {
         if (a.what != p.what || a.dynamic != nullptr || (a.early && !early)) continue;
         if (a.host_aware && p.hosts.empty()) continue;  // another algorithm, then
-        for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
-            candidate c = make(a, p, chunk, segment, m, segments);
-            problem planned = p;
-            planned.round_time = c.round_time;
-            if (!unmet_need(a, planned)) all.push_back(std::move(c));
+        for (const std::int32_t radix : radices_for(a, p, m)) {
+            for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
+                candidate c = make(a, p, chunk, segment, radix, m, segments);
+                problem planned = p;
+                planned.round_time = c.round_time;
+                if (radix > 0) planned.radix = {radix};
+                if (!unmet_need(a, planned)) all.push_back(std::move(c));
+            }
         }
     }
     return all;

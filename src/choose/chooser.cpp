@@ -68,6 +68,7 @@ const algorithm* chooser::best(problem& p, std::int64_t chunk) {
     const choice& c = kept(operation, similar, size);
     if (c.use == nullptr) return nullptr;
     p.segments = pieces(chunk, c.segment);
+    if (c.radix > 0) p.radix = {c.radix};
     p.round_time = round_time_of(*c.use, p, chunk, model_);
     return c.use;
 }
@@ -116,7 +117,7 @@ const chooser::choice& chooser::chosen(key problem_key, const problem& p, std::i
     choice made;
     if (!ranked.empty()) {
         const time_ns last = late ? std::ranges::max(p.arrivals) : time_ns{};
-        made = {ranked.front().use, ranked.front().segment, ranked.front().end - last};
+        made = {ranked.front().use, ranked.front().segment, ranked.front().radix, ranked.front().end - last};
     }
     return made_.emplace(std::move(problem_key), made).first->second;
 }

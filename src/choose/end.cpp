@@ -49,6 +49,7 @@ public:
           effort_(rough_ ? rough_effort : close_effort),
           asked_(s.asked) {
         asked_.segments = c.segments;
+        if (c.radix > 0) asked_.radix = {c.radix};
         asked_.round_time = c.round_time;
     }
 

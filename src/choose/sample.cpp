@@ -52,7 +52,7 @@ time_ns least_time(const model& m, const load& l) {
     if (const auto* h = std::get_if<hockney>(&m.network))
         ns = std::max(l.messages / 2 * h->alpha, most * h->beta) + l.combined * h->gamma;
     else if (const auto* n = std::get_if<loggp>(&m.network))
-        ns = std::max(l.messages * n->o + l.combined * n->combine, (most - l.messages) * n->G);
+        ns = std::max(l.messages * n->least_o() + l.combined * n->combine, (most - l.messages) * n->G);
     else if (const auto* f = std::get_if<loggp5>(&m.network))
         ns = l.messages * f->o + l.sent * f->G;
     return time_ns(static_cast<time_ns::rep>(std::clamp(ns, 0., static_cast<double>(longest_time.count()))));

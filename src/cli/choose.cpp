@@ -60,6 +60,7 @@ choosing decide(const CLI::App& app, const choose_options& o) {
 }
 
 std::string cut_text(const candidate& c) { return c.segment == 0 ? "-" : format_bytes(c.segment); }
+std::string radix_text(const candidate& c) { return c.radix > 0 ? fmt::format(":{}", c.radix) : ""; }
 std::string_view id_of(const candidate& c) { return c.use != nullptr ? c.use->id : std::string_view(c.name); }
 std::string_view source_of(const candidate& c) {
     return c.use == nullptr ? "measured" : c.extrapolated ? "from fewer ranks" : "simulated";
@@ -81,7 +82,7 @@ std::string reason(const choosing& d) {
                        soonest->messages);
 }
 
-/// Without `all`, each algorithm only with the best of its segment sizes.
+/// Without `all`, each algorithm only with the best of its radices and segment sizes.
 std::vector<const candidate*> rows_of(const choosing& d, bool all) {
     std::vector<const candidate*> rows;
     for (const candidate& c : d.ranked)
@@ -97,7 +98,7 @@ std::string as_text(const choose_options& o, const choosing& d) {
         {"ALGORITHM", "SEGMENTS OF", "RUN TIME", "TAIL", "/BOUND", "/BEST", "PARTNERS", "MESSAGES", "HOW"}};
     for (const candidate* c : rows_of(d, o.all)) {
         const bool known = c->use != nullptr;
-        lines.push_back({std::string(id_of(*c)), cut_text(*c), format_time(c->end - begin),
+        lines.push_back({std::string(id_of(*c)) + radix_text(*c), cut_text(*c), format_time(c->end - begin),
                          format_time(c->end - d.last), ratio_text(c->end - begin, d.bound - begin),
                          ratio_text(c->end - begin, best - begin), known ? fmt::format("{:.1f}", c->partners) : "-",
                          known ? fmt::format("{:.0f}", c->messages) : "-", std::string(source_of(*c))});
@@ -118,6 +119,7 @@ std::string as_json(const choosing& d) {
     for (const candidate& c : d.ranked) {
         out["candidates"].push_back({{"name", c.name},
                                      {"id", c.use != nullptr ? nlohmann::ordered_json(c.use->id) : nullptr},
+                                     {"radix", c.radix > 0 ? nlohmann::ordered_json(c.radix) : nullptr},
                                      {"segments", c.segments},
                                      {"segment_bytes", c.segment},
                                      {"run_time_ns", (c.end - begin).count()},

@@ -387,7 +387,7 @@ void add_sim(CLI::App& command, int&) {
         "Where all ranks together have millions of steps, the time follows from simulations of fewer ranks, and the\n"
         "table says so.\n"
         "Models: {}.\n"
-        "'rubato loggp' measures your network and writes two models to a file: file:FILE is the first, and\n"
+        "'rubato loggp' measures your network and writes its models to a file: file:FILE is the first, and\n"
         "file:FILE,hockney the other.\n"
         "Arrivals: balanced, single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
         "normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time\n"

@@ -16,7 +16,9 @@ public:
                 // A late root cannot begin if it alone knows the sizes: nobody can tell it.
                 const collective_traits& t = traits(p.what);
                 const bool early = shared_.how.early && !(t.irregular && t.output == holders::root);
-                return choose(p, bytes, m, candidates_for(p, bytes, m, early));
+                std::vector<candidate> all = candidates_for(p, bytes, m, early);
+                std::erase_if(all, [](const candidate& c) { return c.radix > 0; });  // ranks tell each other no radix
+                return choose(p, bytes, m, std::move(all));
             };
     }
 

@@ -32,9 +32,10 @@ std::int32_t radix_of(const formula& f, const formula_problem& p) {
 std::span<const formula> formulas(const model& m) {
     static const std::vector<formula> all = join();
     if (std::holds_alternative<loggp5>(m.network)) return all;
-    if (std::holds_alternative<loggp>(m.network)) return loggp_formulas();
-    throw error(fmt::format("no closed forms under {}", network_text(m)), "they are those of LogGP",
-                "give loggp5:L=..,o=..,G=.., loggp:L=..,o=..,g=..,G=.. or a preset, such as infiniband2008");
+    if (const auto* n = std::get_if<loggp>(&m.network)) return n->is_logfgp() ? logfgp_formulas() : loggp_formulas();
+    throw error(
+        fmt::format("no closed forms under {}", network_text(m)), "they are those of LogGP",
+        "give loggp5:L=..,o=..,G=.., loggp:L=..,o=..,g=..,G=.., logfgp:... or a preset, such as infiniband2008");
 }
 
 const formula* find_formula(const model& m, std::string_view id) {
@@ -65,11 +66,13 @@ closed_form evaluate(const formula& f, const model& m, const formula_problem& p)
     formula_terms t;
     if (const auto* n = std::get_if<loggp5>(&m.network)) {
         t.L = n->L;
-        t.o = n->o;
+        t.o = t.o_min = n->o;
         t.G = n->G;
     } else if (const auto* with_g = std::get_if<loggp>(&m.network)) {
         t.L = with_g->L;
         t.o = with_g->o;
+        t.o_min = with_g->least_o();
+        t.f = with_g->f;
         t.g = with_g->g;
         t.G = with_g->G;
         t.combine = with_g->combine;

@@ -30,6 +30,8 @@ struct closed_form {
 /// The variables of the formulas.
 struct formula_terms {
     double L = 0, o = 0, g = 0, G = 0;
+    double o_min = 0;    ///< of LogfGP; else o
+    double f = 1;        ///< of LogfGP
     double combine = 0;  ///< per byte; c in the texts
     double P = 0;        ///< ranks, 2 or more
     double s = 0;        ///< bytes
@@ -64,7 +66,7 @@ struct formula {
     closed_form (*value)(const formula_terms&);
 };
 
-/// Under a model, in the order of the registry. Throws if it is neither loggp5 nor loggp.
+/// Under a model, in the order of the registry. Throws if it is not one of LogGP.
 RUBATO_API std::span<const formula> formulas(const model& m);
 /// Nothing if the algorithm has no closed form under the model.
 RUBATO_API const formula* find_formula(const model& m, std::string_view id);
@@ -79,9 +81,10 @@ RUBATO_API closed_form evaluate(const formula& f, const model& m, const formula_
 RUBATO_API double energy(const model& m, const closed_form& c, std::int32_t ranks);
 RUBATO_API double descriptor_memory(const model& m, const closed_form& c);
 
-// The parts of the tables: two under loggp5, one under loggp.
+// The parts of the tables: two under loggp5, one under loggp and one under logfgp.
 std::span<const formula> rooted_formulas();
 std::span<const formula> unrooted_formulas();
 std::span<const formula> loggp_formulas();
+std::span<const formula> logfgp_formulas();
 
 }  // namespace rubato

@@ -568,6 +568,7 @@ private:
         if (best == nullptr) return;
         what.use = best;
         what.what.segments = p.segments;
+        what.what.radix = p.radix;
         what.what.round_time = p.round_time;
         what.what.hosts = best->host_aware ? hosts_ : std::vector<std::int32_t>{};
         what.observed = true;

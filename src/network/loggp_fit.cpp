@@ -136,4 +136,20 @@ free_messages fit_free_messages(std::span<const double> times) {
     return {static_cast<int>(best) + 1, best + 1 == times.size()};
 }
 
+overhead_bounds fit_overhead_bounds(std::span<const double> times) {
+    const double most = std::max(times.front(), 0.);
+    const double each =
+        (times.back() - times.front()) / static_cast<double>(std::max<std::size_t>(times.size() - 1, 1));
+    return {times.size() < 2 ? most : std::clamp(each, 0., most), most};
+}
+
+loggp logfgp_of(const network_fit& fit, loggp m, const free_messages& free, const overhead_bounds& o) {
+    m.o = rounded(std::min(o.most, fit.latency.value / 2));
+    m.o_min = std::min(rounded(o.least), m.o);
+    m.L = rounded(std::max(fit.latency.value - 2 * m.o, 0.));
+    m.g = rounded(fit.ranges.front().gap.first.value);
+    m.f = free.count;
+    return m;
+}
+
 }  // namespace rubato

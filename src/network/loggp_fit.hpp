@@ -82,7 +82,20 @@ struct free_messages {
     bool at_least = false;  ///< the curve still falls at its end
 };
 
+/// LogfGP's bounds of o: of a message by itself, and of each more that is sent right after it.
+struct overhead_bounds {
+    double least = 0;
+    double most = 0;
+};
+
+/// `times[i]` are those to send to i + 1 ranks, without the answers: o(P) P. The lower bound is the mean of all beside
+/// the first, at most the upper one (II.2.3.1, where it is that of infinitely many).
+RUBATO_API overhead_bounds fit_overhead_bounds(std::span<const double> times);
+
 /// `times[i]` are those to send to i + 1 ranks and get all answers. f is where RTT(P)/P is least (II.2.3.3).
 RUBATO_API free_messages fit_free_messages(std::span<const double> times);
+
+/// The LogGP model with f, both bounds of o, and g of the smallest messages; L + 2 omax is the latency, too.
+RUBATO_API loggp logfgp_of(const network_fit& fit, loggp m, const free_messages& free, const overhead_bounds& o);
 
 }  // namespace rubato

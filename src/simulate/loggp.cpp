@@ -15,6 +15,13 @@
 // The CPU serves steps in the order in which they become ready, of several at once the first in the schedule. Sends are
 // issued in the schedule's order: one is not ready before the one listed before it.
 //
+// LogfGP (Hoefler 2008, II.2.3): of messages in a row, the first f pay no gap, and the CPU is busy for less with those
+// after the first.
+//   gap    the i-th message of a row leaves when x of those before and i - f gaps have passed (Eq. II.4). A row ends
+//          when no message leaves for a gap. The same holds for messages that come in.
+//   o      is omin instead of omax for a send in a row, and for a receive if the CPU comes from another one. So n
+//          sends at once take omax + (n-1) omin (Eq. II.2, where omax is the first one's beyond omin).
+//
 // Hoefler & Moor 2014: the CPU itself sends, so it is busy for o + x with x = sG; there is no interface to wait for.
 //
 // L, o and g are rounded to whole nanoseconds, and x once per message.
@@ -40,13 +47,31 @@ namespace {
 struct costs {
     std::int64_t L;
     std::int64_t o;
+    std::int64_t o_min;
     std::int64_t g;
-    bool cpu_sends;  // the CPU moves the bytes, not the interface
+    std::int64_t ahead;  // so many gaps' time messages may leave before they are over
+    bool cpu_sends;      // the CPU moves the bytes, not the interface
+};
+
+/// One direction of a network interface.
+struct port {
+    std::int64_t gap_end = INT64_MIN / 2;   // when all gaps of the row are over
+    std::int64_t wire_end = INT64_MIN / 2;  // when the last byte has passed
+
+    bool in_row(std::int64_t time, const costs& c) const { return time <= wire_end + c.g; }
+    /// When a message begins that could begin at `time`.
+    std::int64_t pass(std::int64_t time, std::int64_t transfer, const costs& c) {
+        if (!in_row(time, c)) gap_end = time;
+        const std::int64_t begin = std::max({time, gap_end - c.ahead, wire_end});
+        gap_end = std::max(gap_end, begin) + c.g + transfer;
+        wire_end = begin + transfer;
+        return begin;
+    }
 };
 
 /// The number of a window's bits.
 unsigned shift_for(const costs& c, const costs& inside, bool synchronous) {
-    const std::int64_t least = std::min(c.L + c.o, inside.L + inside.o);
+    const std::int64_t least = std::min(c.L + c.o_min, inside.L + inside.o_min);
     return synchronous || least < 1 ? 0U : static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(least)) - 1);
 }
 
@@ -98,10 +123,11 @@ private:
     static constexpr std::uint32_t done = run_of_ranks::done;
     static constexpr std::uint32_t message = 1U << 31;  // in `waits`: it waits for the other side, too
 
-    struct resources {  // free again at
-        std::int64_t cpu = INT64_MIN;
-        std::int64_t out = INT64_MIN;
-        std::int64_t in = INT64_MIN;
+    struct resources {
+        std::int64_t cpu = INT64_MIN;       // free again at
+        std::int64_t received = INT64_MIN;  // end of the last receive
+        port out{};
+        port in{};
     };
     /// When the rank's CPU is done with what it begins then.
     std::int64_t cpu_end(std::int64_t begin, std::int64_t work) {
@@ -189,10 +215,7 @@ private:
         if (t.kind == step_kind::recv) {
             const link_kind link = link_of(t);
             const std::int64_t transfer = c_[link].cpu_sends ? 0 : t.span[link];
-            std::int64_t& in = busy_[me_ - first_].in;
-            const std::int64_t begin = std::max(time, in);
-            in = begin + c_[link].g + transfer;
-            time = begin + transfer;
+            time = busy_[me_ - first_].in.pass(time, transfer, c_[link]) + transfer;
         }
         ready_[s] = std::max(ready_[s], time);
         waits_[s] &= ~message;
@@ -207,14 +230,19 @@ private:
         const costs& c = c_[link];
         resources& busy = busy_[me_ - first_];
         const std::int64_t begin = std::max(time, busy.cpu);
-        if (t.kind != step_kind::send) {
-            busy.cpu = cpu_end(begin, t.kind == step_kind::recv ? c.o : t.span[between]);
+        if (t.kind == step_kind::combine) {
+            busy.cpu = cpu_end(begin, t.span[between]);
+            return finish(s, begin, busy.cpu);
+        }
+        if (t.kind == step_kind::recv) {
+            const bool again = begin == busy.received && begin == busy.cpu;
+            busy.received = busy.cpu = cpu_end(begin, again ? c.o_min : c.o);
             return finish(s, begin, busy.cpu);
         }
         const std::int64_t transfer = c.cpu_sends ? 0 : t.span[link];
-        busy.cpu = cpu_end(begin, c.o + (t.span[link] - transfer));
-        const std::int64_t injected = std::max(busy.cpu, busy.out);
-        busy.out = injected + c.g + transfer;
+        const std::int64_t o = busy.out.in_row(begin, c) ? c.o_min : c.o;
+        busy.cpu = cpu_end(begin, o + (t.span[link] - transfer));
+        const std::int64_t injected = busy.out.pass(busy.cpu, transfer, c);
         if (t.distance != none) tell(r_.shapes().peer_of(me_, t), t, injected + c.L);
         if (t.next[0] != none) release(t.next[0], time);
         finish(s, begin, injected + transfer);
@@ -313,8 +341,12 @@ void run_all(const costs& c, const costs& inside, bool synchronous, run_of_ranks
         run_together(parts);
 }
 
-costs costs_of(const loggp& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.g), false}; }
-costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), 0, true}; }
+costs costs_of(const loggp& m) {
+    const std::int64_t g = whole_ns(m.g);
+    const std::int64_t ahead = whole_ns(static_cast<double>(m.f - 1) * static_cast<double>(g));
+    return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.least_o()), g, ahead, false};
+}
+costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.o), 0, 0, true}; }
 
 }  // namespace
 

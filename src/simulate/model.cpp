@@ -61,19 +61,27 @@ double time(const parameters& given, std::string_view name) { return parse_time_
 std::variant<hockney, loggp, loggp5> parse_network(std::string_view name, const parameters& given) {
     if (name == "hockney") return hockney{time(given, "alpha"), time(given, "beta"), time(given, "gamma")};
     if (name == "loggp5") return loggp5{time(given, "L"), time(given, "o"), time(given, "G")};
-    loggp m{time(given, "L"), time(given, "o"), time(given, "g"), time(given, "G")};
+    const bool bounds = name == "logfgp";
+    loggp m{time(given, "L"), time(given, bounds ? "omax" : "o"), time(given, "g"), time(given, "G")};
     if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
     if (const auto text = given.find("rendezvous")) m.rendezvous = parse_bytes(*text);
+    if (!bounds) return m;
+    m.o_min = time(given, "omin");
+    if (m.o_min > m.o)
+        throw error(fmt::format("omin={} is more than omax={}", given.get("omin"), given.get("omax")),
+                    "a message right after others takes the CPU no longer than one by itself", "exchange them");
+    m.f = static_cast<std::int32_t>(parse_integer(given.get("f"), "number of free messages", 1, 1 << 20));
     return m;
 }
 
 struct kind {
     std::string_view name;
-    std::array<std::string_view, 10> takes;  // empty ones are none
+    std::array<std::string_view, 12> takes;  // empty ones are none
 };
 constexpr std::array kinds{
     kind{"hockney", {"alpha", "beta", "gamma", "e", "E", "static", "descriptor"}},
     kind{"loggp", {"L", "o", "g", "G", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
+    kind{"logfgp", {"L", "omin", "omax", "g", "G", "f", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
     kind{"loggp5", {"L", "o", "G", "e", "E", "static", "descriptor"}},
 };
 
@@ -107,7 +115,10 @@ std::string format_network(const hockney& m) {
 }
 
 std::string format_network(const loggp& m) {
-    std::string text = fmt::format("loggp:L={}ns,o={}ns,g={}ns,G={}ns,combine={}ns", m.L, m.o, m.g, m.G, m.combine);
+    std::string text =
+        m.is_logfgp() ? fmt::format("logfgp:L={}ns,omin={}ns,omax={}ns,g={}ns,G={}ns,f={},combine={}ns", m.L,
+                                    m.least_o(), m.o, m.g, m.G, m.f, m.combine)
+                      : fmt::format("loggp:L={}ns,o={}ns,g={}ns,G={}ns,combine={}ns", m.L, m.o, m.g, m.G, m.combine);
     if (m.rendezvous != loggp{}.rendezvous) text += fmt::format(",rendezvous={}", m.rendezvous);
     return text;
 }

@@ -125,13 +125,16 @@ void add_loggp(CLI::App& command, int& status) {
     sub.add_flag("--json", o->json, "print an object with all message sizes");
     sub.footer(
         "Start it with mpirun, on two hosts or more. With three ranks or more it also measures f, the number of small\n"
-        "messages that leave before the gap counts; then the other ranks sleep.\n"
+        "messages that leave before the gap counts, and o of one message and of each of several, by messages to 1, 2,\n"
+        "... ranks and back (II.2.3); then the other ranks sleep.\n"
         "L, o, g and G come from round trips PRTT(n,d,s) of n <= 16 messages (Hoefler 2008, II.2.4). If one line does\n"
         "not fit all sizes, ranges of sizes have their own o, g and G. The model takes g and G of the range that "
         "holds\n"
         "4 KiB to 64 KiB, the size of segments. Spread: for measured times, from the 10 % quantile (the value) to the\n"
         "median; for fitted times, the standard error.\n"
-        "The file has two models: file:FILE is LogGP, file:FILE,hockney the linear one (alpha, beta, gamma).\n"
+        "The file has several models: file:FILE is LogGP, file:FILE,logfgp has f and the bounds of o, "
+        "file:FILE,hockney\n"
+        "is the linear one (alpha, beta, gamma).\n"
         "Its last line is a checksum: a file that was cut or changed is refused. To edit it, remove its first and "
         "last\n"
         "line.\n"

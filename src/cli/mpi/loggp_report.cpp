@@ -63,10 +63,16 @@ ordered_json to_json(const protocol_range& r) {
 
 loggp_report::loggp_report(const mpi::measured_network& measured, const mpi::measure_settings& settings)
     : measured_(measured), how_(settings), fit_(fit_network(measured.sizes)), library_(library_name()) {
-    if (!measured.fan.empty()) free_ = fit_free_messages(measured.fan);
     model m;
-    m.network = loggp_of(fit_, measured.combine.value, measured.rendezvous);
+    const loggp plain = loggp_of(fit_, measured.combine.value, measured.rendezvous);
+    m.network = plain;
     loggp_line_ = network_text(m);
+    if (!measured.fan.empty()) {
+        free_ = fit_free_messages(measured.fan);
+        bounds_ = fit_overhead_bounds(measured.fan_sends);
+        m.network = logfgp_of(fit_, plain, *free_, bounds_);
+        logfgp_line_ = network_text(m);
+    }
     m.network = hockney_of(fit_, measured.combine.value);
     hockney_line_ = network_text(m);
 }
@@ -78,9 +84,10 @@ std::string loggp_report::goodput() const {
 }
 
 std::string loggp_report::free_text() const {
-    if (!free_) return "f is not measured: it takes three ranks or more";
-    return fmt::format("f = {}{}: messages that go out before the gap counts, among {} ranks", free_->count,
-                       free_->at_least ? " or more" : "", measured_.fan.size() + 1);
+    if (!free_) return "f and the bounds of o are not measured: it takes three ranks or more";
+    return fmt::format("f = {}{}: messages that go out before the gap counts, among {} ranks; o from {} to {}",
+                       free_->count, free_->at_least ? " or more" : "", measured_.fan.size() + 1,
+                       measured_time_text(bounds_.least), measured_time_text(bounds_.most));
 }
 
 std::string loggp_report::doubt() const {
@@ -140,7 +147,10 @@ std::string loggp_report::json() const {
                    {"clock_error_ns", measured_.clock_error.count()}};
     if (!doubt().empty()) j["doubt"] = doubt();
     if (measured_.rendezvous) j["rendezvous"] = *measured_.rendezvous;
-    if (free_) j["f"] = {{"value", free_->count}, {"at_least", free_->at_least}, {"times_ns", measured_.fan}};
+    if (free_) {
+        j["f"] = {{"value", free_->count}, {"at_least", free_->at_least}, {"times_ns", measured_.fan}};
+        j["o_bounds_ns"] = {{"min", bounds_.least}, {"max", bounds_.most}, {"times_ns", measured_.fan_sends}};
+    }
     for (const protocol_range& r : fit_.ranges) j["ranges"].push_back(to_json(r));
     for (std::size_t i = 0; i < fit_.sizes.size(); ++i) {
         const size_costs& s = fit_.sizes[i];
@@ -153,6 +163,7 @@ std::string loggp_report::json() const {
         j["sizes"].push_back(std::move(size));
     }
     j["loggp"] = loggp_line_;
+    if (free_) j["logfgp"] = logfgp_line_;
     j["hockney"] = hockney_line_;
     return j.dump() + "\n";
 }
@@ -176,6 +187,10 @@ std::string loggp_report::model_file() const {
     const protocol_range& segments = fit_.ranges[fit_.segments];
     text += fmt::format("# LogGP, g and G of {} to {}:\n{}\n", format_bytes(segments.begin), format_bytes(segments.end),
                         loggp_line_);
+    if (free_)
+        text += fmt::format(
+            "# LogfGP, f and the bounds of o of messages to several ranks, g of small ones (file:NAME,logfgp):\n{}\n",
+            logfgp_line_);
     text +=
         fmt::format("# the linear model, alpha + s beta of 4 KiB to 64 KiB (file:NAME,hockney):\n{}\n", hockney_line_);
     return text + end_of_measured_model(text);

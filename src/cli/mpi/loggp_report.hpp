@@ -11,7 +11,7 @@ struct loggp_report {
 
     std::string table() const;
     std::string json() const;
-    /// Comments and two lines that parse_model reads.
+    /// Comments and the lines that parse_model reads.
     std::string model_file() const;
 
 private:
@@ -24,8 +24,9 @@ private:
     const mpi::measure_settings& how_;
     network_fit fit_;
     std::optional<free_messages> free_{};
+    overhead_bounds bounds_{};  ///< if there is free_
     std::string library_;
-    std::string loggp_line_, hockney_line_;
+    std::string loggp_line_, logfgp_line_, hockney_line_;
 };
 
 }  // namespace rubato::cli

@@ -62,16 +62,33 @@ public:
     std::size_t size() const { return peers_.size(); }
     bool has(int rank) const { return std::ranges::find(peers_, rank) != peers_.end(); }
 
-    std::vector<double> measure(time_ns budget) {
-        std::vector<std::vector<double>> times(peers_.size());
+    /// RTT(P) and P o(P), P = 1, 2, ...
+    struct times {
+        std::vector<double> round_trips{};
+        std::vector<double> sends{};
+    };
+    times measure(time_ns budget) {
+        struct repetitions {
+            std::vector<double> round_trips{};
+            std::vector<double> sends{};
+        };
+        std::vector<repetitions> all(peers_.size());
         for (std::size_t n = peers_.size(); n > 0; --n) round_trip(n, again);  // connects
         const time_ns end = own_time() + budget;
-        while (times[0].size() < 5 || (std::ssize(times[0]) < mpi::most_repetitions && own_time() < end))
-            for (std::size_t n = 1; n <= peers_.size(); ++n) times[n - 1].push_back(round_trip(n, again));
+        const auto& first = all[0].round_trips;
+        while (first.size() < 5 || (std::ssize(first) < mpi::most_repetitions && own_time() < end)) {
+            for (std::size_t n = 1; n <= peers_.size(); ++n) {
+                const auto [whole, sent] = round_trip(n, again);
+                all[n - 1].round_trips.push_back(whole);
+                all[n - 1].sends.push_back(sent);
+            }
+        }
         round_trip(peers_.size(), last);
-        std::vector<double> result;
-        result.reserve(times.size());
-        for (std::vector<double>& t : times) result.push_back(low_quantile(std::move(t)).value);
+        times result;
+        for (repetitions& n : all) {
+            result.round_trips.push_back(low_quantile(std::move(n.round_trips)).value);
+            result.sends.push_back(low_quantile(std::move(n.sends)).value);
+        }
         return result;
     }
     void serve() const {
@@ -85,16 +102,22 @@ private:
     static constexpr char again = 1;
     static constexpr char last = 0;
 
-    double round_trip(std::size_t n, char word) {
+    struct timed {
+        double whole;
+        double sent;  ///< of that, until all messages were handed to MPI
+    };
+    timed round_trip(std::size_t n, char word) {
         std::vector<char> answers(n);
         requests_.resize(2 * n);
         const time_ns begin = own_time();
         for (std::size_t i = 0; i < n; ++i)
             check(MPI_Irecv(&answers[i], 1, MPI_CHAR, peers_[i], 0, world_, &requests_[i]), "MPI_Irecv");
+        const time_ns first = own_time();
         for (std::size_t i = 0; i < n; ++i)
             check(MPI_Isend(&word, 1, MPI_CHAR, peers_[i], 0, world_, &requests_[n + i]), "MPI_Isend");
+        const time_ns sent = own_time();
         check(MPI_Waitall(static_cast<int>(2 * n), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-        return static_cast<double>((own_time() - begin).count());
+        return {static_cast<double>((own_time() - begin).count()), static_cast<double>((sent - first).count())};
     }
 
     MPI_Comm world_;
@@ -131,7 +154,11 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
     // First the parts that need the other ranks, so that these may sleep afterwards.
     measured_network result;
     fan_out fan(world, how);
-    if (fan.size() > 1 && is_client) result.fan = fan.measure(how.budget / share_of_fan);
+    if (fan.size() > 1 && is_client) {
+        fan_out::times measured = fan.measure(how.budget / share_of_fan);
+        result.fan = std::move(measured.round_trips);
+        result.fan_sends = std::move(measured.sends);
+    }
     if (fan.size() > 1 && fan.has(me)) fan.serve();
     if (!takes_part) return std::nullopt;
 

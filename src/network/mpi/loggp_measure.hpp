@@ -21,6 +21,7 @@ struct measure_settings {
 struct measured_network {
     std::vector<round_trips> sizes{};
     std::vector<double> fan{};                 ///< RTT(P) of P = 1, 2, ... other ranks; empty if there are only two
+    std::vector<double> fan_sends{};           ///< until their messages were sent, P o(P)
     std::optional<std::int64_t> rendezvous{};  ///< the smallest message that waits for its receiver
     reading combine{};                         ///< ns per byte of doubles added
     double goodput_there = 0;                  ///< bytes per second of a large message to the server

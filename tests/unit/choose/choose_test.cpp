@@ -66,6 +66,30 @@ TEST(choose, cuts_in_as_many_segments_as_are_asked_for) {
         EXPECT_EQ(c.segments, 1U) << c.name;
 }
 
+// Hoefler 2008, II.3.1.2: the ways of the barrier are as many as messages leave at once.
+TEST(choose, the_ways_of_a_dissemination_follow_from_logfgp) {
+    const auto best = [](std::string_view f) {
+        const model m = parse_model(fmt::format("logfgp:L=3us,omin=0.2us,omax=1.6us,g=3us,G=1ns,f={}", f));
+        problem p = problem_of(collective::barrier, 64);
+        const std::vector<candidate> ranked = choose(p, 0, m, candidates_for(p, 0, m, false));
+        // What a communicator would run.
+        EXPECT_EQ(chooser(m, false).best(p, 0), ranked.front().use);
+        EXPECT_EQ(p.radix, ranked.front().radix > 0 ? std::vector{ranked.front().radix} : std::vector<std::int32_t>{});
+        return ranked.front().name;
+    };
+    EXPECT_EQ(best("8"), "barrier/n_way_dissemination:8");  // two rounds
+    EXPECT_EQ(best("3"), "barrier/n_way_dissemination:3");  // three rounds
+    EXPECT_EQ(best("2"), "barrier/n_way_dissemination");    // its own two ways
+    EXPECT_EQ(best("1"), "barrier/dissemination");
+}
+
+TEST(choose, a_given_radix_is_kept) {
+    const model m = parse_model("logfgp:L=3us,omin=0.2us,omax=1.6us,g=3us,G=1ns,f=8");
+    problem p = problem_of(collective::barrier, 64);
+    p.radix = {5};
+    for (const candidate& c : candidates_for(p, 0, m, false)) EXPECT_EQ(c.radix, 0) << c.name;
+}
+
 TEST(choose, ends_are_those_of_the_simulation) {
     const problem p = problem_of(collective::reduce, 6, "uniform:max=20ms,seed=3");
     std::size_t early = 0;

@@ -25,6 +25,13 @@ const std::vector<model> with_gaps{{loggp{6000, 4700, 1000, 3}},
                                    {loggp{3000, 2000, 12000, 1}},
                                    {loggp{6000, 4700, 5000, 3, 1}}};
 
+// Some messages free, and overheads that differ, the last network without much of a gap.
+constexpr std::int64_t never = loggp{}.rendezvous;
+const std::vector<model> with_free_messages{{loggp{6000, 4700, 5000, 3, 0, never, 4, 500}},
+                                            {loggp{3000, 2000, 7000, 3, 0, never, 2, 300}},
+                                            {loggp{3000, 2000, 12000, 1, 0, never, 3, 2000}},
+                                            {loggp{6000, 4700, 1000, 3, 1, never, 3, 1000}}};
+
 /// What the schedules of an algorithm cost.
 struct measured {
     time_ns time{};
@@ -72,7 +79,7 @@ std::string describe(const formula& f, const model& m, const formula_problem& q)
 }
 
 TEST(formula, counts_are_those_of_the_schedules) {
-    for (const model& m : {networks.front(), with_gaps.front()}) {
+    for (const model& m : {networks.front(), with_gaps.front(), with_free_messages.front()}) {
         for (const formula& f : formulas(m)) {
             for_each_problem(f, [&](const formula_problem& q) {
                 const measured real = measure(m, find_algorithm(f.id), q);
@@ -117,6 +124,8 @@ void compare_times(const std::vector<model>& models) {
 TEST(formula, times_are_those_of_the_simulation_or_within_the_bound_of_the_table) { compare_times(networks); }
 
 TEST(formula, times_under_loggp_likewise) { compare_times(with_gaps); }
+
+TEST(formula, times_under_logfgp_likewise) { compare_times(with_free_messages); }
 
 TEST(formula, energy_is_that_of_the_schedule) {
     const model m = parse_model("infiniband2008");
@@ -172,7 +181,7 @@ TEST(formula, a_radix_is_for_those_that_take_one) {
 }
 
 TEST(formula, one_for_each_algorithm_at_most_in_the_order_of_the_registry) {
-    for (const model& m : {networks.front(), with_gaps.front()}) {
+    for (const model& m : {networks.front(), with_gaps.front(), with_free_messages.front()}) {
         std::vector<const algorithm*> named;
         for (const formula& f : formulas(m)) named.push_back(&find_algorithm(f.id));
         EXPECT_TRUE(std::ranges::is_sorted(named));

@@ -195,6 +195,26 @@ std::vector<double> fan(int ranks, double L, double o, double g, int f) {
     return times;
 }
 
+// II.2.3.1, with the bounds of its Fig. II.8.
+TEST(loggp_fit, bounds_of_the_overhead) {
+    std::vector<double> sends;
+    for (int p = 1; p <= 16; ++p) sends.push_back(1600 + (p - 1) * 180);
+    const overhead_bounds found = fit_overhead_bounds(sends);
+    EXPECT_DOUBLE_EQ(found.least, 180);
+    EXPECT_DOUBLE_EQ(found.most, 1600);
+    // Disturbed measurements give bounds, too.
+    EXPECT_DOUBLE_EQ(fit_overhead_bounds(std::vector<double>{100, 90}).least, 0);
+    EXPECT_DOUBLE_EQ(fit_overhead_bounds(std::vector<double>{100, 900}).least, 100);
+
+    network_fit fit;
+    fit.latency.value = 5000;
+    fit.ranges.resize(2);
+    fit.ranges.front().gap.first.value = 650;  // of small messages
+    const loggp m = logfgp_of(fit, {4000, 500, 700, 1, 0.5, 4096}, {6, false}, found);
+    EXPECT_EQ(m, (loggp{1800, 1600, 650, 1, 0.5, 4096, 6, 180}));
+    EXPECT_EQ(logfgp_of(fit, {}, {6, false}, {3000, 4000}), (loggp{0, 2500, 650, 0, 0, loggp{}.rendezvous, 6, 2500}));
+}
+
 TEST(loggp_fit, free_messages) {
     for (const int f : {3, 7, 10}) {
         const free_messages found = fit_free_messages(fan(20, 2000, 200, 2500, f));

@@ -34,6 +34,22 @@ TEST(model, loggp) {
     EXPECT_EQ(std::get<loggp>(full.network), (loggp{2500, 1500, 1000, 0.6, 0.1, 65536}));
 }
 
+TEST(model, logfgp) {
+    const model m = parse_model("logfgp:L=2.5us,omin=0.2us,omax=1.5us,g=1us,G=0.6ns,f=10,combine=0.1ns");
+    EXPECT_EQ(std::get<loggp>(m.network), (loggp{2500, 1500, 1000, 0.6, 0.1, loggp{}.rendezvous, 10, 200}));
+    EXPECT_EQ(network_text(m), "logfgp:L=2500ns,omin=200ns,omax=1500ns,g=1000ns,G=0.6ns,f=10,combine=0.1ns");
+    const temporary_file file("loggp:L=1us,o=1us,g=1us,G=1ns\nlogfgp:L=1us,omin=1us,omax=1us,g=1us,G=1ns,f=1\n");
+    EXPECT_EQ(std::get<loggp>(parse_model("file:" + file.path() + ",logfgp").network).o_min, 1000);
+    EXPECT_EQ(refusal("logfgp:L=1,omin=3,omax=2,g=1,G=1,f=2"),
+              "omin=3 is more than omax=2: a message right after others takes the CPU no longer than one by itself; "
+              "exchange them");
+    EXPECT_EQ(refusal("logfgp:L=1,omin=1,omax=2,g=1,G=1,f=0").find("'0' is not a number of free messages"), 0U);
+    EXPECT_EQ(
+        refusal("logfgp:L=1,omin=1,omax=2,g=1,G=1").find("'logfgp:L=1,omin=1,omax=2,g=1,G=1' lacks the parameter 'f'"),
+        0U);
+    EXPECT_EQ(refusal("logfgp:L=1,o=1,g=1,G=1,f=2").find("unknown parameter 'o'"), 0U);
+}
+
 TEST(model, loggp5_with_energy) {
     const model m = parse_model("loggp5:L=1,o=2,G=3,e=2mJ,E=3pJ,static=250mW,descriptor=1KiB");
     EXPECT_EQ(std::get<loggp5>(m.network), (loggp5{1, 2, 3}));
@@ -77,6 +93,10 @@ TEST(model, any_text_is_read_back_as_the_same_bits) {
         if (i % 3 == 0) m.network = hockney{any(), any(), any()};
         if (i % 3 == 1) m.network = loggp{any(), any(), any(), any(), any(), whole()};
         if (i % 3 == 2) m.network = loggp5{any(), any(), any()};
+        if (auto* n = std::get_if<loggp>(&m.network); n != nullptr && i % 2 == 0) {
+            n->o_min = std::min(any(), n->o);
+            n->f = 1 + static_cast<std::int32_t>(random() % 1000);
+        }
         m.message_energy = std::min(any(), 1e200);
         m.byte_energy = static_cast<double>(random() % 100000) / 1e13;  // a few digits, which a unit suits
         m.static_power = any();
@@ -141,7 +161,9 @@ TEST(model, file_errors) {
 
 TEST(model, errors) {
     const std::string unknown = refusal("hokney:alpha=1");
-    EXPECT_EQ(unknown.find("unknown model 'hokney': rubato knows hockney:..., loggp:..., loggp5:..., curie, "), 0U);
+    EXPECT_EQ(
+        unknown.find("unknown model 'hokney': rubato knows hockney:..., loggp:..., logfgp:..., loggp5:..., curie, "),
+        0U);
     EXPECT_NE(unknown.find("file:NAME; use one of them"), std::string::npos);
     EXPECT_EQ(refusal("").find("unknown model ''"), 0U);
     EXPECT_EQ(refusal("hockney:alpha=1,beta=2"),
