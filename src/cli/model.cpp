@@ -4,6 +4,8 @@
 #include "cli/command.hpp"
 #include "cli/model_map.hpp"
 #include "cli/sim_effort.hpp"
+#include "draw/cost_pictures.hpp"
+#include "files/output_file.hpp"
 #include "rubato/simulate.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +29,7 @@ struct model_options {
     std::string energy{};
     std::string memory{};
     std::string map{};
+    std::string svg{};
     bool all = false;
     bool json = false;
 };
@@ -104,6 +107,11 @@ std::string verdict(const model_setting& s, const std::vector<rated>& all) {
                               fastest.value.time_ns > 0 ? r->value.time_ns / fastest.value.time_ns : 1);
 }
 
+std::string problem_text(const model_setting& s) {
+    const std::string size = traits(s.what).moves_data() ? fmt::format(", s = {}", format_bytes(s.asked.bytes)) : "";
+    return fmt::format("{} ranks{}", s.asked.ranks, size);
+}
+
 std::string as_text(const model_setting& s, const std::vector<rated>& all, const std::vector<model_row>& rows) {
     table costs{{"ALGORITHM", "RADIX", "SEGMENTS", "TIME", "SIMULATED", "/SIMULATED", "OVERHEAD", "ENERGY", "DYNAMIC",
                  "MEMORY", "FRONT"}};
@@ -121,9 +129,7 @@ std::string as_text(const model_setting& s, const std::vector<rated>& all, const
                          std::string(r.by->time), std::string(r.by->energy), std::string(r.by->memory),
                          fit_text(*r.by)});
     }
-    return fmt::format("{}: {} ranks, {}model {}\n\n{}\n{}\n{}", traits(s.what).name, s.asked.ranks,
-                       traits(s.what).moves_data() ? fmt::format("s = {}, ", format_bytes(s.asked.bytes)) : "",
-                       network_text(s.costs),
+    return fmt::format("{}: {}, model {}\n\n{}\n{}\n{}", traits(s.what).name, problem_text(s), network_text(s.costs),
                        align(costs, {false, true, true, true, true, true, true, true, true, true, false}),
                        verdict(s, all), align(forms, std::vector<bool>(6, false)));
 }
@@ -160,9 +166,10 @@ model_setting make_setting(const CLI::App& app, const model_options& o) {
     for (const formula& f : formulas(s.costs))
         if (const algorithm& a = find_algorithm(f.id); a.what == s.what) known.push_back(&a);
     if (known.empty())
-        throw error(fmt::format("no closed forms of {} under this kind of model", o.what),
-                    "loggp5 has them for all but neighbour collectives, loggp for bcast and allreduce",
-                    "'rubato sim' simulates it");
+        throw error(
+            fmt::format("no closed forms of {} under this kind of model", o.what),
+            "loggp5 has them for all but neighbour collectives, loggp and logfgp for barrier, bcast and allreduce",
+            "'rubato sim' simulates it");
     refuse_unused(app, known);
     problem p;
     p.what = s.what;
@@ -173,24 +180,47 @@ model_setting make_setting(const CLI::App& app, const model_options& o) {
     return s;
 }
 
-std::string map_of(const model_options& o, const model_setting& s) {
+/// What is printed, and what is drawn if a picture is wanted.
+struct model_answer {
+    std::string text{};
+    std::string picture{};
+};
+
+std::string front_picture(const model_setting& s, const std::vector<rated>& all) {
+    std::vector<three_costs> costs;
+    for (const rated& r : all) {
+        costs.push_back({name_of(r), r.value.time_ns, r.energy_j(), r.memory, r.on_front,
+                         std::array{format_time(nearest(r.value.time_ns)), format_energy(r.energy_j()),
+                                    format_bytes(whole(r.memory))}});
+    }
+    return draw_front(fmt::format("{}: time, energy and memory, {}", traits(s.what).name, problem_text(s)),
+                      "by closed forms under " + network_text(s.costs), costs);
+}
+
+model_answer map_of(const model_options& o, const model_setting& s) {
     if (s.within.energy_j || s.within.memory || o.all)
         throw error("--map with a budget or --all", "a map shows the best algorithm of each problem",
                     "leave the others out");
     if (o.ranks < 2) throw error("a map of one rank", "it has no columns", "give more ranks, such as --ranks 1024");
     const metric by = parse_metric(o.map);
     const std::vector<map_cell> cells = make_map(s.costs, s.what, by, {o.ranks, size_of(o.bytes, s.what)}, s.asked);
-    if (o.json) return map_json(cells, by);
-    return fmt::format("{}: the best by {}, sizes down, ranks across, model {}\n\n{}", o.what, o.map,
-                       network_text(s.costs), map_text(cells));
+    model_answer a;
+    a.text = o.json ? map_json(cells, by)
+                    : fmt::format("{}: the best by {}, sizes down, ranks across, model {}\n\n{}", o.what, o.map,
+                                  network_text(s.costs), map_text(cells));
+    if (!o.svg.empty())
+        a.picture = map_picture(cells, fmt::format("{}: the best by {}", o.what, o.map), network_text(s.costs));
+    return a;
 }
 
-std::string answer(const CLI::App& app, const model_options& o) {
+model_answer answer(const CLI::App& app, const model_options& o) {
     const model_setting s = make_setting(app, o);
     if (!o.map.empty()) return map_of(o, s);
     const std::vector<rated> all = rate(s.costs, s.what, s.asked);
+    if (o.ranks < 2 && !o.svg.empty())
+        throw error("a picture of one rank", "nothing costs anything there", "give more ranks, such as --ranks 64");
     const std::vector<model_row> rows = rows_of(s, all, o.all);
-    return o.json ? as_json(s, rows) : as_text(s, all, rows);
+    return {o.json ? as_json(s, rows) : as_text(s, all, rows), o.svg.empty() ? "" : front_picture(s, all)};
 }
 
 }  // namespace
@@ -220,6 +250,8 @@ void add_model(CLI::App& command, int&) {
                     "print the best algorithm by time, overhead, energy or memory for powers of two up to --ranks and\n"
                     "--bytes")
         ->type_name("METRIC");
+    app->add_option("--svg", o->svg, "also draw the map or, without --map, all ways by their three costs")
+        ->type_name("FILE");
     app->add_flag("--json", o->json, "print an array with an object per row, or per field of the map");
     app->footer(
         "A message of s bytes takes L + 2o + s G and keeps its sender busy for o + s G; computing is free, and all "
@@ -232,8 +264,10 @@ void add_model(CLI::App& command, int&) {
         "of a tree below its root, k: radix, D: the depths of all ranks in the tree, summed up, S: the chunks that a "
         "rank\n"
         "of each level sends, summed up. The formulas of trees are those of complete ones; times are computed for the\n"
-        "trees that there are. Skeleton: the paper's abbreviation, with P if personalised. Under loggp only a few\n"
-        "algorithms have formulas (Hoefler 2008, III.3.1): x = (s-1) G, and combining takes c per byte.\n"
+        "trees that there are. Skeleton: the paper's abbreviation, with P if personalised. Under loggp and\n"
+        "logfgp only a few algorithms have formulas (Hoefler 2008, III.3.1): x = (s-1) G, and combining takes c per "
+        "byte;\n"
+        "o' = omin, and z(i) is i or, if that is negative, 0.\n"
         "Operators commute, and are idempotent where an algorithm needs that.\n"
         "How far times are off (within about ...) was found with up to 33 ranks and 32 segments; with more it may be\n"
         "a few percent more.\n"
@@ -245,9 +279,15 @@ void add_model(CLI::App& command, int&) {
         "Examples:\n"
         "  rubato model allreduce --ranks 64 --bytes 8\n"
         "  rubato model bcast --ranks 64 --bytes 1MiB --memory 1KiB\n"
-        "  rubato model bcast --ranks 1024 --bytes 1MiB --map energy\n"
+        "  rubato model bcast --ranks 1024 --bytes 1MiB --map energy --svg map.svg\n"
+        "  rubato model bcast --ranks 64 --bytes 1MiB --svg front.svg\n"
         "  rubato model alltoall --ranks 64 --bytes 64KiB --model loggp5:L=2us,o=1us,G=0.5ns --json");
-    app->callback([o, app] { write_out(answer(*app, *o)); });
+    app->callback([o, app] {
+        const files::output_file picture(o->svg);
+        const model_answer a = answer(*app, *o);
+        if (!o->svg.empty()) picture.write(a.picture);
+        write_out(a.text);
+    });
 }
 
 }  // namespace rubato::cli

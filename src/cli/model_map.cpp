@@ -1,6 +1,7 @@
 #include "cli/model_map.hpp"
 
 #include "cli/command.hpp"
+#include "draw/cost_pictures.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,23 +29,52 @@ std::vector<map_cell> make_map(const model& m, collective what, metric by, const
     return cells;
 }
 
+namespace {
+
+/// The algorithms of a map, in the order in which they appear, and where each is best.
+struct best_ids {
+    std::vector<std::string> names{};
+    std::vector<std::size_t> of_cells{};
+};
+
+best_ids ids_of(const std::vector<map_cell>& cells) {
+    best_ids all;
+    for (const map_cell& c : cells) {
+        const auto known = std::ranges::find(all.names, c.best.by->id);
+        all.of_cells.push_back(static_cast<std::size_t>(known - all.names.begin()));
+        if (known == all.names.end()) all.names.emplace_back(c.best.by->id);
+    }
+    return all;
+}
+
+}  // namespace
+
 std::string map_text(const std::vector<map_cell>& cells) {
-    std::vector<std::string_view> ids;
+    const best_ids ids = ids_of(cells);
     table lines;
     std::vector<std::string> head{"BYTES"};
-    for (const map_cell& c : cells) {
-        const auto known = std::ranges::find(ids, c.best.by->id);
-        const auto letter = static_cast<char>('a' + (known - ids.begin()));
-        if (known == ids.end()) ids.push_back(c.best.by->id);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        const map_cell& c = cells[i];
         if (lines.empty() || c.ranks == cells.front().ranks) lines.push_back({format_bytes(c.bytes)});
         if (lines.size() == 1) head.push_back(fmt::format("{}", c.ranks));
-        lines.back().emplace_back(1, letter);
+        lines.back().push_back(map_letter(ids.of_cells[i]));
     }
     lines.insert(lines.begin(), head);
     std::string legend;
-    for (std::size_t i = 0; i < ids.size(); ++i)
-        legend += fmt::format("{}: {}\n", static_cast<char>('a' + static_cast<char>(i)), ids[i]);
+    for (std::size_t i = 0; i < ids.names.size(); ++i) legend += fmt::format("{}: {}\n", map_letter(i), ids.names[i]);
     return align(lines, std::vector<bool>(head.size(), true)) + '\n' + legend;
+}
+
+std::string map_picture(const std::vector<map_cell>& cells, const std::string& title, const std::string& subtitle) {
+    best_ids ids = ids_of(cells);
+    cost_map m{title, "by closed forms under " + subtitle, "ranks", "bytes"};
+    for (const map_cell& c : cells) {
+        if (c.ranks == cells.front().ranks) m.rows.push_back(format_bytes(c.bytes));
+        if (m.rows.size() == 1) m.columns.push_back(fmt::format("{}", c.ranks));
+    }
+    m.names = std::move(ids.names);
+    m.best = std::move(ids.of_cells);
+    return draw_map(m);
 }
 
 std::string map_json(const std::vector<map_cell>& cells, metric by) {

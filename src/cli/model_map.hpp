@@ -25,6 +25,8 @@ std::vector<map_cell> make_map(const model& m, collective what, metric by, const
                                const formula_problem& asked);
 /// Sizes down, ranks across, a letter for each algorithm, and what the letters mean.
 std::string map_text(const std::vector<map_cell>& cells);
+/// The same as a picture.
+std::string map_picture(const std::vector<map_cell>& cells, const std::string& title, const std::string& subtitle);
 std::string map_json(const std::vector<map_cell>& cells, metric by);
 
 }  // namespace rubato::cli

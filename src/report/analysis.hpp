@@ -56,10 +56,14 @@ struct versus {
     std::string_view verdict() const;
 };
 
-/// What a cost model predicts for a contestant.
+/// What a cost model says of a contestant.
 struct model_check {
     double predicted = 0;  ///< median run time, in nanoseconds
     double error = 0;      ///< of the prediction, as a share of what was measured
+    double energy_j = 0;   ///< of its messages, and of all ranks during the run time that was measured
+    double memory = 0;     ///< bytes of descriptors, of the rank that needs most
+    /// No other contestant of the case is better in measured time, energy or memory and as good in the others.
+    bool on_front = false;
 };
 
 /// The contestant of a case that `choose` would have picked with the planned arrivals, and its run time as a multiple

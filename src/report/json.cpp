@@ -54,7 +54,12 @@ json as_json(const entry& e) {
         ratios[reference]["verdict"] = v.verdict();
     }
     out["to_reference"] = std::move(ratios);
-    if (e.model) out["model"] = {{"predicted", e.model->predicted}, {"error", e.model->error}};
+    if (e.model)
+        out["model"] = {{"predicted", e.model->predicted},
+                        {"error", e.model->error},
+                        {"energy_j", e.model->energy_j},
+                        {"memory_bytes", e.model->memory},
+                        {"pareto", e.model->on_front}};
     json values = json::array();
     for (const call& c : e.calls) values.push_back(c.run_time);
     out["values"] = std::move(values);

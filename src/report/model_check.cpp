@@ -4,10 +4,13 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/choose.hpp"
+#include "rubato/cost.hpp"
 #include "rubato/simulate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 
 namespace rubato::report {
 namespace {
@@ -70,7 +73,25 @@ model_check check(const measured_case& c, const entry& e, const model& network) 
         times.push_back(simulated(network, a, all, chunk, arrivals));
     }
     const double predicted = median(times);
-    return {predicted, predicted / e.run_time.value - 1};
+    const layout sizes = layout::uniform(chunk);
+    const cost counted = count_cost(all, std::span(&sizes, 1));
+    return {predicted, predicted / e.run_time.value - 1,
+            energy(network, counted, time_ns(std::llround(e.run_time.value))),
+            static_cast<double>(descriptor_memory(network, counted))};
+}
+
+bool dominates(const entry& a, const entry& b) {
+    const std::array ours{a.run_time.value, a.model->energy_j, a.model->memory};
+    const std::array theirs{b.run_time.value, b.model->energy_j, b.model->memory};
+    return ours != theirs && std::ranges::equal(ours, theirs, std::less_equal{});
+}
+
+/// Marks what no other contestant beats.
+void find_front(std::vector<entry>& all) {
+    for (entry& e : all)
+        if (e.model)
+            e.model->on_front =
+                std::ranges::none_of(all, [&e](const entry& other) { return other.model && dominates(other, e); });
 }
 
 }  // namespace
@@ -84,6 +105,7 @@ void check_model(measured_case& c, const model& network) {
             // An algorithm that this version does not have, or not for this problem, has no prediction.
         }
     }
+    find_front(c.entries);
 }
 
 void check_choice(measured_case& c, const model& network) {

@@ -296,5 +296,6 @@ show_tips(at('tip'));
 draw();
 overlaps();
 model();
+costs();
 conditions();
 document.documentElement.dataset.ready = 'yes';

@@ -193,6 +193,36 @@ function model() {
         data.cases.flatMap(c => c.contestants.filter(e => e.model).map(e => ({c, e})))));
 }
 
+function costs() {
+    at('costs_section').hidden = !data.model;
+    if (!data.model) return;
+    const energy_text = j => j >= 1 ? `${j.toPrecision(4)} J` : j >= 1e-3 ? `${(j * 1e3).toPrecision(4)} mJ`
+                                                                          : `${(j * 1e6).toPrecision(4)} \u00b5J`;
+    at('costs').replaceChildren(table(
+        [
+            {title: 'Ranks', number: true, value: r => r.c.ranks, cell: r => r.c.ranks},
+            {title: 'Size', number: true, value: r => r.c.bytes, cell: r => bytes_text(r.c.bytes)},
+            {title: 'Arrivals', value: r => r.c.pattern, cell: r => shorten(r.c.pattern, 44)},
+            {title: 'Algorithm', value: r => r.e.name, cell: r => r.e.name},
+            time_column('Measured', r => r.e.run_time.value),
+            {
+                title: 'Energy',
+                number: true,
+                value: r => r.e.model.energy_j,
+                cell: r => energy_text(r.e.model.energy_j)
+            },
+            {
+                title: 'Memory',
+                number: true,
+                value: r => r.e.model.memory_bytes,
+                cell: r => bytes_text(r.e.model.memory_bytes)
+            },
+            {title: 'Front', value: r => r.e.model.pareto ? 0 : 1, cell: r => r.e.model.pareto ? 'yes' : '\u2013'},
+        ],
+        data.cases.flatMap(c => c.contestants.filter(e => e.model).map(e => ({c, e}))),
+        {row_class: r => r.e.model.pareto ? null : 'screened'}));
+}
+
 function conditions() {
     const settings = o => Object.entries(o).map(([k, v]) => `${k}=${v}`).join(', ');
     at('conditions').replaceChildren(...data.runs.map(r => {

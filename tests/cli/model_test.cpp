@@ -84,6 +84,23 @@ TEST_F(model_command, a_map_has_the_best_of_each_problem) {
         << text;
 }
 
+TEST_F(model_command, pictures) {
+    good(fmt::format("model bcast --ranks 64 --bytes 4096 --map energy --svg {}", path("map.svg")));
+    const std::string map = slurp(path("map.svg"));
+    EXPECT_TRUE(map.starts_with("<svg") && map.ends_with("</svg>\n"));
+    EXPECT_NE(map.find("bcast: the best by energy"), std::string::npos);
+    EXPECT_NE(map.find(">bcast/fibonacci</text>"), std::string::npos) << "the legend";
+    good(fmt::format("model bcast --ranks 64 --bytes 1MiB --svg {}", path("front.svg")));
+    const std::string front = slurp(path("front.svg"));
+    for (const json& row : good_json("model bcast --ranks 64 --bytes 1MiB --all --json")) {
+        const bool drawn = front.find(fmt::format(">{}", row.at("id").get<std::string>())) != std::string::npos;
+        EXPECT_TRUE(drawn || !row.at("pareto").get<bool>()) << row;
+    }
+    bad("model bcast --ranks 64 --bytes 4096 --svg /nowhere/at/all", "cannot write '/nowhere/at/all'");
+    bad("model bcast --ranks 1 --bytes 4096 --svg " + path("x.svg"), "a picture of one rank");
+    EXPECT_FALSE(std::filesystem::exists(path("x.svg")));
+}
+
 TEST_F(model_command, radices_are_tried_unless_one_is_given) {
     std::map<std::string, json> best;
     for (const json& row : good_json("model bcast --ranks 64 --bytes 8 --json")) best[row.at("id")] = row;
@@ -91,6 +108,20 @@ TEST_F(model_command, radices_are_tried_unless_one_is_given) {
     EXPECT_TRUE(best.at("bcast/binomial").at("radix").is_null());
     for (const json& row : good_json("model bcast --ranks 64 --bytes 8 --radix 5 --json"))
         EXPECT_TRUE(row.at("radix") == 5 || row.at("radix").is_null()) << row;
+}
+
+TEST_F(model_command, logfgp_has_formulas_too) {
+    const std::string network = "--model logfgp:L=6us,omin=0.2us,omax=1.6us,g=5us,G=0.73ns,f=8 --json";
+    for (const char* what : {"barrier", "bcast --bytes 64", "allreduce --bytes 4096"})
+        for (const json& row : good_json(fmt::format("model {} --ranks 64 {}", what, network)))
+            EXPECT_NEAR(row.at("time_ns"), row.at("simulated_ns"),
+                        (row.at("exact") ? 1e-3 : 0.3) * row.at("time_ns").get<double>())
+                << row;
+    const json picked = good_json("choose barrier --ranks 64 " + network).at("picked");
+    EXPECT_EQ(picked, "barrier/n_way_dissemination:8");
+    good_json("sim barrier --ranks 64 " + network);
+    bad("sim barrier --ranks 64 --model logfgp:L=6us,omin=2us,omax=1us,g=5us,G=1ns,f=8",
+        "omin=2us is more than omax=1us");
 }
 
 TEST_F(model_command, large_problems_are_not_simulated) {
@@ -104,7 +135,7 @@ TEST_F(model_command, under_loggp_a_few_algorithms_have_formulas) {
     EXPECT_EQ(rows.size(), 3U);
     for (const json& row : rows)
         EXPECT_NEAR(row.at("time_ns"), row.at("simulated_ns"), 1e-3 * row.at("time_ns").get<double>()) << row;
-    bad("model gather --ranks 4 --bytes 8 --model gige", "loggp for bcast and allreduce");
+    bad("model gather --ranks 4 --bytes 8 --model gige", "loggp and logfgp for barrier, bcast and allreduce");
 }
 
 TEST_F(model_command, errors) {

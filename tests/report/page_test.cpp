@@ -197,6 +197,8 @@ TEST_F(page, draws_everything) {
     EXPECT_EQ(count(part(dom, "call"), "class=\"arrival\""), std::size_t{ranks});
     EXPECT_EQ(count(part(dom, "overlap"), "<tr"), 3U);
     EXPECT_EQ(count(part(dom, "model"), "<tr"), 1U + 2 * sizes.size() * patterns.size());
+    EXPECT_EQ(count(part(dom, "costs"), "<tr"), count(part(dom, "model"), "<tr"));
+    EXPECT_NE(part(dom, "costs").find(">yes<"), std::string::npos);
     EXPECT_NE(part(dom, "all").find("screened only"), std::string::npos);
     EXPECT_NE(part(dom, "conditions").find("18446744073709551615"), std::string::npos);
     EXPECT_EQ(dom.find("<b>odd</b>"), std::string::npos) << "names are text";
@@ -233,6 +235,9 @@ TEST_F(page, shows_the_numbers_of_the_command) {
     const std::vector<double> model = values(part(dom, "model"));
     EXPECT_NE(std::ranges::find(model, chosen.at("contestants").at(0).at("model").at("error").get<double>()),
               model.end());
+    const std::vector<double> costs = values(part(dom, "costs"));
+    EXPECT_NE(std::ranges::find(costs, chosen.at("contestants").at(0).at("model").at("energy_j").get<double>()),
+              costs.end());
 }
 
 TEST_F(page, every_choice_can_be_made) {

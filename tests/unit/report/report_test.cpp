@@ -303,6 +303,29 @@ TEST_F(report_test, a_model_is_asked_for_the_measured_arrivals) {
     EXPECT_DOUBLE_EQ(s->worst, 0.35);
 }
 
+TEST_F(report_test, the_front_of_time_energy_and_memory) {
+    add_case(1, "balanced", 100000);
+    // 0.5 W of 3 ranks, 16.5 uJ for each message and 8.1 nJ for each byte; a descriptor of 32 bytes for each message.
+    out_.add(results::contestant{1, "reduce/linear", "reduce/linear", 1, 0ns});
+    out_.add(results::contestant{1, "reduce/chain@all", "reduce/chain", 1, 0ns});
+    out_.add(results::contestant{1, "reduce/chain@4", "reduce/chain", 4, 0ns});
+    out_.add(balanced_call(1, "reduce/linear", 0, 300us));
+    out_.add(balanced_call(1, "reduce/chain@all", 0, 270us));
+    out_.add(balanced_call(1, "reduce/chain@4", 0, 250us));
+    out_.add(balanced_call(1, "native", 0, 200us));
+    analysis a = analyse();
+    check_model(a.cases[0], parse_model("loggp:L=90us,o=1us,g=1us,G=1ns"));
+    const auto of = [&a](std::string_view name) { return a.cases[0].find(name)->model.value(); };
+    const double bytes = 2 * 100000 * 8.1e-9;
+    EXPECT_NEAR(of("reduce/chain@all").energy_j, 405e-6 + 2 * 16.5e-6 + bytes, 1e-12);
+    EXPECT_NEAR(of("reduce/chain@4").energy_j, 375e-6 + 8 * 16.5e-6 + bytes, 1e-12);
+    EXPECT_EQ(of("reduce/chain@all").memory, 32);
+    EXPECT_EQ(of("reduce/chain@4").memory, 4 * 32);
+    EXPECT_TRUE(of("reduce/chain@4").on_front) << "the fastest";
+    EXPECT_TRUE(of("reduce/chain@all").on_front) << "less energy and memory";
+    EXPECT_FALSE(of("reduce/linear").on_front) << "the same messages, but slower";
+}
+
 TEST_F(report_test, a_model_chooses_among_what_was_measured) {
     add_case(1, "balanced", 100000);
     // Two messages one after the other, or both at once through the root's link: the same time, but for the latency.
