@@ -1,12 +1,14 @@
-// The figures of docs/scale.md: arrival-aware algorithms beside the classic ones with 2^7 to 2^14 ranks, simulated.
+// The figures of docs/scale.md: arrival-aware algorithms beside the classic ones with 2^7 to 2^14 ranks, and plans of
+// groups up to 2^20, simulated.
 //
-//   scale [--full] [--page FILE] [--most-ranks P]
+//   scale [--full | --groups] [--page FILE] [--most-ranks P]
 //
 // A summary, and with --full the tables of all collectives, sizes and rank counts. Everything is computed or simulated,
 // nothing is timed, so it is the same on every machine. With --page it prints only those lines that the page lacks, and
 // fails if there are any.
 #include "../page_check.hpp"
 #include "cli/parallel.hpp"
+#include "groups.hpp"
 #include "rivalry.hpp"
 #include "tables.hpp"
 
@@ -61,17 +63,20 @@ std::vector<scale::contested> play_all(std::int32_t most_ranks) {
 int main(int argc, char** argv) {
     CLI::App app("Prints the figures of docs/scale.md: nothing is timed, so they are the same on every machine.");
     std::string page;
-    std::int32_t most_ranks = rank_counts.back();
+    std::int32_t most_ranks = 1 << 20;
     bool full = false;
+    bool groups = false;
     app.add_flag("--full", full, "print the tables of all collectives, sizes and rank counts, too");
+    app.add_flag("--groups", groups, "print only the table of groups")->excludes("--full");
     app.add_option("--page", page, "print only the lines that this file lacks; fails if there are any");
     app.add_option("--most-ranks", most_ranks, "leave out larger numbers of ranks");
     CLI11_PARSE(app, argc, argv);
     std::string output;
     try {
-        const std::vector<scale::contested> all = play_all(most_ranks);
+        const std::vector<scale::contested> all = groups ? std::vector<scale::contested>{} : play_all(most_ranks);
         for (const std::int32_t ranks : {rank_counts.front(), rank_counts.back()})
-            if (ranks <= most_ranks) output += scale::summary(all, ranks);
+            if (ranks <= most_ranks && !groups) output += scale::summary(all, ranks);
+        output += scale::groups_table(most_ranks);
         if (full) output += scale::tables(all);
         if (!page.empty()) output = missing_in(page, output);
     } catch (const error& e) {

@@ -7,15 +7,11 @@
 
 namespace rubato {
 
-host_view::host_view(const problem& p, rank me) : p_(p), me_(me) {
-    const auto host_of = [&p](rank r) {
-        return static_cast<std::size_t>(p.hosts.empty() ? r.value : p.hosts[static_cast<std::size_t>(r.value)]);
-    };
+host_view::host_view(const problem& p, rank me) : p_(p), me_(me), mine_(host_of(me)) {
     for (const rank r : line_up(p)) {
         if (host_of(r) >= members_.size()) members_.resize(host_of(r) + 1);
         members_[host_of(r)].push_back(r);
     }
-    mine_ = host_of(me);
     if (traits(p.what).rooted) {
         auto& with_root = members_[host_of(p.root)];
         const auto root = std::ranges::find(with_root, p.root);

@@ -19,6 +19,12 @@ class host_view {
 public:
     host_view(const problem& p, rank me);
 
+    /// The same hosts, seen by another rank.
+    void see_from(rank me) {
+        me_ = me;
+        mine_ = host_of(me);
+    }
+
     std::size_t hosts() const { return leaders_.size(); }
     std::size_t mine() const { return mine_; }
     rank leader(std::size_t host) const { return leaders_[host]; }
@@ -36,6 +42,9 @@ public:
 
 private:
     problem smaller(std::size_t ranks) const;
+    std::size_t host_of(rank r) const {
+        return static_cast<std::size_t>(p_.hosts.empty() ? r.value : p_.hosts[static_cast<std::size_t>(r.value)]);
+    }
 
     const problem& p_;
     rank me_;

@@ -8,18 +8,68 @@
 #include "algorithms/builders.hpp"
 #include "algorithms/pattern/host_view.hpp"
 
-namespace rubato {
+#include <map>
 
-schedule reduce_two_level(const problem& p, rank me) {
-    const host_view h(p, me);
-    if (h.hosts() == 1) return std::move(reduce_clairvoyant_plus(p, std::span(&me, 1)).front());
-    builder b(p, me, p.segments);
-    const slice sum = reduce_in_host(b, h);
-    if (h.leads()) {
-        const level l = h.among_leaders(host_view::ready::with_all);
-        b.embed(reduce_clairvoyant_plus(l.what, std::span(&l.me, 1)).front(), l.who, sum, b.output());
+namespace rubato {
+namespace {
+
+/// The schedules of some of a smaller problem's ranks, which one computation makes.
+class planned_level {
+public:
+    explicit planned_level(level l) : of_(std::move(l)) {}
+
+    void want(rank me) { wanted_.push_back(me); }
+    void plan() {
+        std::vector<schedule> all = reduce_clairvoyant_plus(of_.what, wanted_);
+        for (std::size_t i = 0; i < wanted_.size(); ++i) schedules_.emplace(wanted_[i], std::move(all[i]));
     }
-    return std::move(b).finish();
+    /// Once for each rank.
+    void embed_in(builder& b, rank me, slice input, slice output) {
+        b.embed(schedules_.extract(me).mapped(), of_.who, input, output);
+    }
+    std::size_t ranks() const { return of_.who.size(); }
+
+private:
+    level of_;
+    std::vector<rank> wanted_{};
+    std::map<rank, schedule> schedules_{};
+};
+
+}  // namespace
+
+std::vector<schedule> reduce_two_level(const problem& p, std::span<const rank> who) {
+    if (who.empty()) return {};
+    host_view h(p, who.front());
+    if (h.hosts() == 1) return reduce_clairvoyant_plus(p, who);
+    planned_level leaders(h.among_leaders(host_view::ready::with_all));
+    std::map<std::size_t, planned_level> hosts;
+    std::vector<rank> within(static_cast<std::size_t>(p.ranks));  // its host
+    for (std::size_t host = 0; host < h.hosts(); ++host)
+        for (std::int32_t i = 0; const rank r : h.members(host)) within[static_cast<std::size_t>(r.value)] = rank(i++);
+    for (const rank me : who) {
+        h.see_from(me);
+        auto host = hosts.find(h.mine());
+        if (host == hosts.end()) host = hosts.emplace(h.mine(), h.within_host(collective::reduce, p.segments)).first;
+        host->second.want(within[static_cast<std::size_t>(me.value)]);
+        if (h.leads()) leaders.want(rank(static_cast<std::int32_t>(h.mine())));
+    }
+    leaders.plan();
+    for (auto& [number, host] : hosts) host.plan();
+    std::vector<schedule> all;
+    all.reserve(who.size());
+    for (const rank me : who) {
+        h.see_from(me);
+        builder b(p, me, p.segments);
+        planned_level& host = hosts.at(h.mine());
+        slice sum = b.input();
+        if (host.ranks() > 1) {
+            sum = h.leads() ? b.scratch_chunks() : b.output();
+            host.embed_in(b, within[static_cast<std::size_t>(me.value)], b.input(), sum);
+        }
+        if (h.leads()) leaders.embed_in(b, rank(static_cast<std::int32_t>(h.mine())), sum, b.output());
+        all.push_back(std::move(b).finish());
+    }
+    return all;
 }
 
 }  // namespace rubato
