@@ -5,6 +5,7 @@
 #include "rubato/background.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/model.hpp"
+#include "rubato/tuned_rules.hpp"
 
 #include <mpi.h>
 
@@ -269,6 +270,9 @@ public:
     /// `inside`: the cost of messages within a host, a model of the same kind. Algorithms that treat these messages
     /// differently are considered only with it, as their gain is not known otherwise.
     void use_model(const model& network, const model& inside);
+    /// Collective: from now on these rules (rank 0's are used) go before a model, where no algorithm is named and chunks
+    /// are equal. Empty ones: none.
+    void use_rules(const rules& by);
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;
 

@@ -41,7 +41,7 @@ std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, l
 /// Throws unless both models are of one kind; `inside` may be missing.
 void check_kinds(const model& network, const model* inside);
 /// How many segments of that size a chunk has; 0: it is not cut.
-std::uint32_t pieces(std::int64_t chunk, std::int64_t segment);
+RUBATO_API std::uint32_t pieces(std::int64_t chunk, std::int64_t segment);
 /// The problem's round time, or one that suits its segments; 0 for an algorithm that does not use it.
 time_ns round_time_of(const algorithm& a, const problem& p, std::int64_t chunk, const model& m);
 

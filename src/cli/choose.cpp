@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/measured_natives.hpp"
 #include "rubato/arrival.hpp"
+#include "rubato/tuned_rules.hpp"
 #include "simulate/bound.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ struct choose_options {
     std::string model_text = "curie";
     std::string inside_text{};
     std::vector<std::string> measured{};
+    std::string rules{};
     bool early = false;
     bool all = false;
     bool json = false;
@@ -33,7 +35,31 @@ struct choosing {
     time_ns last{};   ///< arrival
     time_ns bound{};  ///< no algorithm can end earlier
     std::vector<candidate> ranked{};
+    std::string rule{};  ///< that decided; empty: none
 };
+
+/// What a rule says goes first, if there is one.
+void follow_rule(choosing& d, const choose_options& o, std::int64_t chunk, const model& network, const model* inside) {
+    const rules by = rules::read(o.rules);
+    const rule* const found = by.find(d.asked, chunk);
+    if (found == nullptr) return;
+    problem planned = d.asked;
+    by.prepare(*found, planned, chunk);
+    candidate named;
+    named.use = found->use;
+    named.segment = found->segment;
+    named.segments = planned.segments;
+    named.round_time = planned.round_time;
+    std::string cut = found->segment > 0 ? fmt::format("@{}", format_bytes(found->segment)) : "";
+    std::erase(cut, ' ');
+    named.name = fmt::format("{}{}", found->use->id, cut);
+    d.rule = fmt::format("line {} of {}", found->line, o.rules);
+    std::erase_if(d.ranked, [&named](const candidate& c) { return c.name == named.name; });
+    const std::vector<candidate> timed = choose(d.asked, chunk, network, {named}, inside);
+    if (timed.empty())
+        throw error(fmt::format("{}: {}", d.rule, named.name), "it cannot be simulated", "give fewer ranks");
+    d.ranked.insert(d.ranked.begin(), timed.front());
+}
 
 choosing decide(const CLI::App& app, const choose_options& o) {
     choosing d;
@@ -49,6 +75,7 @@ choosing decide(const CLI::App& app, const choose_options& o) {
     std::vector<candidate> among = candidates_for(d.asked, chunk, network, o.early, segments);
     for (candidate& c : measured_natives(o.measured, d.asked, bytes)) among.push_back(std::move(c));
     d.ranked = choose(d.asked, chunk, network, std::move(among), inside ? &*inside : nullptr);
+    if (!o.rules.empty()) follow_rule(d, o, chunk, network, inside ? &*inside : nullptr);
     if (d.ranked.empty())
         throw error(fmt::format("nothing to choose for {}", o.what), "no algorithm can solve this problem",
                     "'rubato sim' tells why each of them cannot");
@@ -69,6 +96,7 @@ std::string_view source_of(const candidate& c) {
 /// Why the first candidate was chosen, in one sentence.
 std::string reason(const choosing& d) {
     const candidate& first = d.ranked.front();
+    if (!d.rule.empty()) return d.rule + " says so";
     const auto soonest = std::ranges::min_element(d.ranked, {}, &candidate::end);
     if (d.ranked.size() == 1) return "it is the only one that can solve this";
     if (soonest->end == first.end) return "it ends first";
@@ -147,6 +175,7 @@ void add_choose(CLI::App& command, int&) {
     app->add_option("--measured", o->measured,
                     "files of 'rubato bench': the MPI library's own algorithms take part as they were measured")
         ->type_name("FILE");
+    app->add_option("--rules", o->rules, "a file of 'rubato tune': what it names is chosen")->type_name("FILE");
     app->add_flag("--all", o->all, "print every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
     app->footer(
@@ -166,6 +195,7 @@ void add_choose(CLI::App& command, int&) {
         "'rubato report FILE --model MODEL' tells whether such choices are good.\n"
         "Examples:\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"
+        "  rubato choose reduce --ranks 16 --bytes 512KiB --rules cluster.rules\n"
         "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
     app->callback([o, app] {

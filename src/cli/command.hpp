@@ -21,6 +21,7 @@ void add_verify(CLI::App& command, int& status);
 void add_sim(CLI::App& command, int& status);
 void add_choose(CLI::App& command, int& status);
 void add_model(CLI::App& command, int& status);
+void add_tune(CLI::App& command, int& status);  // shares its work by MPI, if there is MPI
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
 void add_exec(CLI::App& command, int& status);

@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 #include "preload/settings.hpp"
 #include "rubato/model.hpp"
+#include "rubato/tuned_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -98,6 +99,10 @@ variables settings_of(const exec_options& o) {
     const auto network = all.find("RUBATO_MODEL");
     if (network != all.end() && network->second != "measured")
         network->second = to_string(parse_model(network->second));
+    if (parsed.mode == preload::mode::rules) {
+        (void)rules::read(parsed.rules);
+        all["RUBATO_MODE"] = fmt::format("rules={}", std::filesystem::absolute(parsed.rules).string());
+    }
     const auto output = all.find("RUBATO_OUTPUT");
     if (output != all.end()) {
         output->second = std::filesystem::absolute(output->second).string();
@@ -217,6 +222,7 @@ void add_exec(CLI::App& command, int&) {
         "  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode auto --profile solver.profile -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"
+        "  rubato exec --mode rules=cluster.rules -- mpirun -n 16 ./program\n"
         "  rubato report run.rubato",
         settings_table()));
     app->callback([o] {

@@ -181,6 +181,13 @@ public:
         if (!inside_text.empty()) within = parse_model(inside_text);
         chooser_.emplace(parse_model(text), early != 0, within);
     }
+    void use_rules(const rules& by) {
+        const std::lock_guard lock(mutex_);
+        check_idle();
+        (void)player_->catch_up(true);
+        const std::string text = broadcast(comm_.get(), to_string(by));
+        rules_ = text.empty() ? rules() : rules::parse(text, "rules");
+    }
     const algorithm* last_used() {
         const std::lock_guard lock(mutex_);
         return player_->last_used();
@@ -560,7 +567,7 @@ private:
 
     /// See player::settings.
     void choose_for(intent& what, std::span<const time_ns> last) {
-        if (!chooser_ || traits(what.what.what).irregular) return;
+        if (traits(what.what.what).irregular || follow_rule(what, last) || !chooser_) return;
         problem p = what.what;
         if (p.arrivals.empty()) p.arrivals.assign(last.begin(), last.end());
         if (chooser_->knows_hosts()) p.hosts = hosts_;
@@ -572,6 +579,22 @@ private:
         what.what.round_time = p.round_time;
         what.what.hosts = best->host_aware ? hosts_ : std::vector<std::int32_t>{};
         what.observed = true;
+    }
+
+    bool follow_rule(intent& what, std::span<const time_ns> last) const {
+        problem p = what.what;
+        if (!rules_.concern(p.what)) return false;
+        what.observed = true;  // rules may be for an imbalance
+        if (p.arrivals.empty()) p.arrivals.assign(last.begin(), last.end());
+        p.hosts = hosts_;
+        const rule* const found = rules_.find(p, what.bytes);
+        if (found == nullptr) return false;
+        rules_.prepare(*found, p, what.bytes);
+        what.use = found->use;
+        what.what.segments = p.segments;
+        what.what.round_time = p.round_time;
+        what.what.hosts = found->use->host_aware ? hosts_ : std::vector<std::int32_t>{};
+        return true;
     }
 
     /// Lets the background thread make progress on this communicator from now on.
@@ -622,6 +645,7 @@ private:
     std::optional<mutual_help::ticket> joined_{};  // others of this process go on with what is under way here,
     bool busy_ = false;                            // if something is
     std::optional<chooser> chooser_{};
+    rules rules_{};
     bool wants_background_;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
@@ -646,6 +670,7 @@ std::vector<recorded_step> communicator::recorded_steps() const { return state_-
 void communicator::synchronise() { state_->synchronise(); }
 void communicator::use_model(const model& network) { state_->use_model(network, nullptr); }
 void communicator::use_model(const model& network, const model& inside) { state_->use_model(network, &inside); }
+void communicator::use_rules(const rules& by) { state_->use_rules(by); }
 const algorithm* communicator::last_used() const { return state_->last_used(); }
 void communicator::expect(const outline& what) { state_->expect(*what.what); }
 outline communicator::outline_of(const selection& how, const call& c) const { return state_->outline_of(how, c); }

@@ -2,6 +2,7 @@
 
 #include "direct/enforcer.hpp"
 #include "direct/guided_call.hpp"
+#include "direct/rule_follower.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
 #include "preload/completion.hpp"
@@ -62,6 +63,7 @@ bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     if (t.rooted && (c.root < 0 || c.root >= c.ranks)) return false;
     if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
     if (!how.force.empty()) return is_of(how.force, c.what);
+    if (how.rules) return t.sizes_known_to_all() && how.rules->concern(c.what);
     if (!t.sizes_known_to_all()) return true;
     return c.agreed_bytes * t.sized_chunks(c.ranks) >= smallest;
 }
@@ -78,13 +80,15 @@ public:
         : how_(how), user_(user), ours_(user, settings_of(how)) {
         if (!how.model.empty()) network_ = parse_model(how.model);
         // Started calls need the thread to be there. For the others it is started when a plan first needs it.
-        const bool here = how.background && (how.force.empty() ? may_begin_early() : looked_at_.wake());
+        const bool here = how.background && (how.finds_out() ? may_begin_early() : looked_at_.wake());
         has_thread_ = on_all_ranks(here, looked_at_.comm());
-        if (how.force.empty()) {
+        if (how.finds_out()) {
             board_.emplace(looked_at_.comm(), ours_, network_);
             auto directs = std::make_unique<director>(told(how), *board_, std::move(explain));
             director_ = directs.get();
             guide_ = std::move(directs);
+        } else if (how.rules) {
+            guide_ = std::make_unique<rule_follower>(how.rules, ours_.size(), std::move(explain));
         } else {
             guide_ = std::make_unique<enforcer>(
                 find_algorithm(how.force), ours_.size(), [this] { return network(); }, std::move(explain));
@@ -173,7 +177,7 @@ private:
         if (c.traits().on_graph) return has_clear_neighbours_;
         if (!c.traits().reduces) return true;
         if (how_.reproducible) return c.exact();
-        return c.commutative || !how_.force.empty();
+        return c.commutative || !how_.finds_out();
     }
 
     std::optional<intent> planned(guide& by, const directive& how, const mpi::call_facts& c) {

@@ -5,6 +5,7 @@
 #include "direct/director.hpp"
 #include "direct/rules.hpp"
 #include "mpi/call_facts.hpp"
+#include "rubato/tuned_rules.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -16,7 +17,7 @@
 
 namespace rubato::preload {
 
-/// Modes auto and force. One thread at a time; several of these may be used by several threads if MPI allows it.
+/// Modes auto, force and rules. One thread at a time; several of these may be used by several threads if MPI allows it.
 /// Making one and destroying it are collective; destroy it before MPI_Finalize.
 class autopilot {
 public:
@@ -25,7 +26,8 @@ public:
 
     /// Equal on all ranks.
     struct settings {
-        std::string force{};        ///< use this algorithm wherever it can solve the problem; empty: mode auto
+        std::string force{};                           ///< use this algorithm wherever it can solve the problem
+        std::shared_ptr<const rubato::rules> rules{};  ///< use what these say; neither: mode auto
         double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
         double spend = 0.01;        ///< share of the run time that finding out may take
         std::string model{};        ///< of the network, as text; empty: measured when first needed
@@ -39,6 +41,9 @@ public:
         time_ns in_calls{};                    ///< that it concerned, before it was made: of this rank
         std::vector<seen_call> seen{};         ///< that it concerned; times are of this rank
         std::optional<time_ns> came{};         ///< when this rank came to the call for which it is made
+
+        /// Mode auto: what makes a call is found out.
+        bool finds_out() const { return force.empty() && !rules; }
     };
     using explainer = guide::explainer;
 
@@ -61,10 +66,11 @@ public:
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
-    /// Mode force: starts a non-blocking call, as run() makes one, if the background thread may go on with it on all
-    /// ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it has ended.
+    /// Modes force and rules: starts a non-blocking call, as run() makes one, if the background thread may go on with
+    /// it on all ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it
+    /// has ended.
     int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native);
-    /// What a later run may begin with; nothing in mode force. Equal on all ranks.
+    /// What a later run may begin with; nothing in other modes. Equal on all ranks.
     std::vector<experience> learned() const;
 
 private:

@@ -4,8 +4,9 @@
 
 namespace rubato::preload {
 
-void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
+void fleet::prepare(const settings& how, std::shared_ptr<const rules> by, own_clock clock, time_ns begin) {
     how_ = {.force = how.force,
+            .rules = std::move(by),
             .margin = how.margin,
             .spend = how.spend,
             .model = how.model,
@@ -21,6 +22,7 @@ void fleet::prepare(const settings& how, own_clock clock, time_ns begin) {
         bool& replaced = replaces_[static_cast<std::size_t>(t.what)];
         if (how.mode == mode::automatic) replaced = !left_alone;
         if (how.mode == mode::force) replaced = find_algorithm(how.force).what == t.what && !left_alone;
+        if (how.mode == mode::rules) replaced = how_.rules->concern(t.what) && !left_alone;
     }
 }
 

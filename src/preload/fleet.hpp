@@ -11,16 +11,16 @@ namespace rubato::preload {
 
 class fleet {
 public:
-    /// The settings that all ranks have agreed on. Before anything else.
+    /// The settings, and in mode rules the rules, that all ranks have agreed on. Before anything else.
     /// `clock` is common to all ranks; `begin`, on the own clock, is when MPI_Init was called.
-    void prepare(const settings& how, own_clock clock, time_ns begin);
+    void prepare(const settings& how, std::shared_ptr<const rules> by, own_clock clock, time_ns begin);
     /// Of each rank of the world.
     void know_hosts(std::vector<std::int32_t> hosts) { how_.hosts = std::move(hosts); }
     /// Making an autopilot takes about as long.
     void expect(time_ns expected) { took_ = expected; }
 
     const autopilot::settings& how() const { return how_; }
-    bool forces() const { return !how_.force.empty(); }
+    bool forces() const { return !how_.finds_out(); }
     /// On the clock of all ranks.
     time_ns now() const { return how_.clock(); }
     /// Whether blocking calls of this kind may be made by Rubato.

@@ -135,6 +135,7 @@ session::~session() = default;
 void session::agree_on_settings() {
     variables said;
     std::string wrong;
+    std::string rules_text;
     if (rank_ == 0) {
         try {
             said = variables_of_environment();
@@ -144,6 +145,7 @@ void session::agree_on_settings() {
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
+            if (settings_.mode == mode::rules) rules_text = to_string(rules::read(settings_.rules));
             if (!settings_.profile.empty()) {
                 settings_.profile = said["RUBATO_PROFILE"] = absolute_profile(settings_.profile);
                 if (settings_.mode == mode::automatic) check_profile(settings_.profile);
@@ -151,9 +153,10 @@ void session::agree_on_settings() {
             try {
                 check_output(settings_.output);
                 start_recording();
-                const auto mode = said.find("RUBATO_MODE");
-                notes_.recorder()->note(
-                    fmt::format(R"({{"mode":"{}"}})", mode == said.end() ? "observe" : mode->second));
+                const auto said_mode = said.find("RUBATO_MODE");
+                const std::string_view name = said_mode == said.end() ? "observe" : std::string_view(said_mode->second);
+                const bool by_rules = settings_.mode == mode::rules;  // a file's name may need quotes
+                notes_.recorder()->note(fmt::format(R"({{"mode":"{}"}})", by_rules ? "rules" : name));
             } catch (const std::exception& e) {
                 if (named) throw;
                 notes_.warn(fmt::format("nothing is recorded: {}", e.what()));
@@ -175,8 +178,12 @@ void session::agree_on_settings() {
         settings_ = parse_settings(said);
     }
     if (settings_.mode != mode::observe) mpi::set_background(settings_.background);
+    std::shared_ptr<const rules> by;
+    if (settings_.mode == mode::rules)
+        by =
+            std::make_shared<rules>(rules::parse(mpi::broadcast(comm_->get(), std::move(rules_text)), settings_.rules));
     pilots_.prepare(
-        settings_, [this] { return clock_.now(); }, begin_);
+        settings_, std::move(by), [this] { return clock_.now(); }, begin_);
 }
 
 /// On one host ranks need their cores. Each rank decides alone: the calls stay native.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::array rows{
     setting_row{"RUBATO_MODE", "--mode", "observe", "auto",
                 "observe: only look; auto: replace calls where that pays; force=ID: this algorithm wherever it can be "
-                "used"},
+                "used; rules=FILE: the algorithms that a file of 'rubato tune' names"},
     setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
     setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
                 "auto: by how much a plan must promise to be better than the native call"},
@@ -76,6 +76,7 @@ std::vector<collective> parse_collectives(std::string_view text) {
 
 void parse_mode(std::string_view name, std::string_view text, settings& how) {
     constexpr std::string_view force = "force=";
+    constexpr std::string_view rules = "rules=";
     if (text == "observe") {
         how.mode = mode::observe;
     } else if (text == "auto") {
@@ -83,8 +84,13 @@ void parse_mode(std::string_view name, std::string_view text, settings& how) {
     } else if (text.starts_with(force)) {
         how.mode = mode::force;
         how.force = find_algorithm(text.substr(force.size())).id;
+    } else if (text.starts_with(rules)) {
+        how.mode = mode::rules;
+        how.rules = text.substr(rules.size());
+        if (how.rules.empty()) refuse(name, text, "a file needs a name", "give a file of 'rubato tune'");
     } else {
-        refuse(name, text, "there is no such mode", "give observe, auto, or force=ID with one of 'rubato algorithms'");
+        refuse(name, text, "there is no such mode",
+               "give observe, auto, force=ID with one of 'rubato algorithms', or rules=FILE");
     }
 }
 

@@ -27,11 +27,12 @@ struct setting_row {
 };
 std::span<const setting_row> setting_rows();
 
-enum class mode : std::uint8_t { observe, automatic, force };
+enum class mode : std::uint8_t { observe, automatic, force, rules };
 
 struct settings {
     preload::mode mode = mode::observe;
     std::string force{};  ///< an algorithm's id
+    std::string rules{};  ///< a file of them
     double margin = 0.1;
     double spend = 0.01;
     std::string model{};  ///< empty: measured when it is needed

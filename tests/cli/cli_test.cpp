@@ -31,7 +31,7 @@ using help = command;
 TEST_F(help, is_what_the_bare_command_prints) {
     EXPECT_EQ(good(""), good("--help"));
     EXPECT_EQ(good("-h"), good("--help"));
-    for (const char* name : {"algorithms", "schedule", "verify", "sim", "choose", "model", "predict"}) {
+    for (const char* name : {"algorithms", "schedule", "verify", "sim", "choose", "model", "tune", "predict"}) {
         EXPECT_NE(good("--help").find(name), std::string::npos);
         const std::string text = good(fmt::format("{} --help", name));
         EXPECT_NE(text.find("Examples:"), std::string::npos) << name;

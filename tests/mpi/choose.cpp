@@ -110,6 +110,33 @@ void check_predicted() {
     if (ranks > 3 && chosen.size() < 2) fail("nobody minds that a rank is late");
 }
 
+/// Rules go before a model; rank 0's count.
+void check_rules() {
+    mpi::communicator ours(MPI_COMM_WORLD);
+    ours.use_model(parse_model(slow));
+    constexpr std::string_view late_ranks =
+        "model hockney:alpha=10us,beta=1ns,gamma=0\n"
+        "reduce 1 1000 any reduce/ring\n"
+        "reduce 1 1000 0 reduce/linear\n"
+        "reduce 1 1000 100ms reduce/clairvoyant 4000\n";
+    ours.use_rules(rules::parse(me == 0 ? late_ranks : "reduce 1 0 any reduce/binomial\n", "rules"));
+    std::vector<double> in(4000, 1.0);
+    std::vector<double> out(in.size());
+    const auto use_of = [&](const std::vector<time_ns>& arrivals, int count) {
+        mpi::selection how;
+        how.arrivals = arrivals;
+        ours.reduce(how, in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, 0);
+        if (me == 0 && out.front() != ranks) fail("a reduction by rules is wrong");
+        return used(ours);
+    };
+    if (use_of(one_late(ranks - 1, 1s), 4000) != "reduce/clairvoyant" && ranks > 1) fail("no rule for a late rank");
+    if (use_of(one_late(0, 0s), 4000) != "reduce/linear") fail("no rule for ranks that arrive together");
+    const std::string_view small = use_of(one_late(0, 0s), 10);
+    ours.use_rules({});
+    if (use_of(one_late(0, 0s), 10) != small) fail("a rule for a size that has none");
+    call_all(ours, {}, 100);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,6 +146,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     check_given();
     check_predicted();
+    check_rules();
     MPI_Finalize();
     if (me == 0) fmt::print("{} ranks choose alike\n", ranks);
 }

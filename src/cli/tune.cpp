@@ -1,0 +1,346 @@
+// rubato tune: which algorithm is best whatever the arrivals are, as a file for who chooses?
+#include "cli/tune.hpp"
+
+#include "cli/command.hpp"
+#include "cli/parallel.hpp"
+#include "files/output_file.hpp"
+#include "rubato/arrival.hpp"
+#include "tune/as_text.hpp"
+#include "tune/own_rules.hpp"
+#include "tune/problems.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+
+namespace rubato::cli {
+namespace {
+
+constexpr std::size_t most_invocations = 16;  // of an operation of a program
+
+struct tune_options {
+    std::vector<std::string> what{};
+    std::vector<std::string> ranks{};
+    std::vector<std::string> bytes{};
+    std::string model_text{};
+    std::vector<std::string> arrivals{};
+    std::int32_t seed = 1;
+    std::vector<std::string> measured{};
+    std::string program{};
+    std::string format = "rubato";
+    std::string regret = "worst";
+    std::string margin = "10%";
+    bool early = false;
+    bool noncommutative = false;
+    std::string output{};
+    bool json = false;
+};
+
+double parse_margin(std::string_view text) {
+    double percent = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, percent);
+    if (failure != std::errc{} || std::string_view(stop, end) != "%" || !(percent >= 0 && percent <= 1000))
+        throw error(fmt::format("--margin {}", text), "it is a share of the time of a call",
+                    "give a percentage such as 10%");
+    return percent / 100;
+}
+
+template <class T, class Parse>
+std::vector<T> sorted_list(const std::vector<std::string>& lists, Parse parse) {
+    std::vector<T> all;
+    for (const std::string& item : split_lists(lists)) all.push_back(parse(item));
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+const tune::library* library_of(const tune_options& o) {
+    if (o.format == "rubato") return nullptr;
+    return o.format == "openmpi" ? &tune::open_mpi() : &tune::mpich();
+}
+
+/// Throws if an option was given that changes nothing.
+void check_options(const CLI::App& app, const tune_options& o) {
+    const bool given_problems = o.measured.empty() && o.program.empty();
+    if (!o.measured.empty() && !o.program.empty())
+        throw error("--measured with --program", "problems come from one of them", "leave one out");
+    for (const char* option : {"--ranks", "--bytes", "--arrivals", "--seed"})
+        if (!given_problems && app.count(option) > 0)
+            throw error(
+                fmt::format("{} has no effect", option),
+                fmt::format("problems and arrivals come from {}", o.measured.empty() ? "--program" : "--measured"),
+                "leave it out");
+    if (!o.measured.empty() && !o.model_text.empty() && o.format != "rubato")
+        throw error("--model has no effect", "times come from --measured", "leave it out");
+    if (!o.measured.empty() && o.format == "mpich")
+        throw error("--measured with --format mpich",
+                    "'rubato bench' cannot choose MPICH's algorithms, so it measured one",
+                    "tune by a model, with --model");
+    if (o.early && o.format != "rubato")
+        throw error("--early has no effect", "MPI libraries have no early forms", "leave it out");
+    if (given_problems && o.what.empty())
+        throw error("nothing to tune", "no collective is named", "name some, or 'all', such as reduce bcast");
+    if (given_problems && (o.ranks.empty() || o.bytes.empty()))
+        throw error("nothing to tune", "rules are for numbers of ranks and sizes",
+                    "give both, such as --ranks 8,16 --bytes 64KiB,1MiB");
+    if (!o.arrivals.empty() && app.count("--seed") > 0)
+        throw error("--seed has no effect", "--arrivals have their own", "leave it out");
+}
+
+/// In the order of the registry; "all": those of which the library has two of our algorithms.
+std::vector<collective> asked_collectives(const tune_options& o) {
+    std::vector<collective> chosen;
+    const tune::library* const of = library_of(o);
+    const bool all = std::ranges::find(o.what, "all") != o.what.end();
+    for (const collective_traits& t : collectives()) {
+        const bool named = std::ranges::any_of(split_lists(o.what), [&t](const std::string& n) { return n == t.name; });
+        const bool possible = of != nullptr ? of->algorithms_for(t.what, 4).size() > 1 : !t.on_graph;
+        if (named && !possible)
+            throw error(fmt::format("{} cannot be tuned for {}", t.name, o.format),
+                        of != nullptr ? "it has no two algorithms of ours that a file can choose by size"
+                                      : "its graph is not known",
+                        "leave it out");
+        if (named || (all && possible)) chosen.push_back(t.what);
+    }
+    for (const std::string& name : split_lists(o.what))
+        if (name != "all") (void)parse_collective(name);
+    return chosen;
+}
+
+std::vector<tune::asked_problem> asked_problems(const tune_options& o, const model& network) {
+    const auto ranks = sorted_list<std::int32_t>(o.ranks, [](const std::string& text) {
+        return static_cast<std::int32_t>(parse_integer(text, "number of ranks", 2, 1 << 20));
+    });
+    std::vector<tune::asked_problem> all;
+    for (const collective what : asked_collectives(o)) {
+        const auto sizes =
+            sorted_list<std::int64_t>(traits(what).moves_data() ? o.bytes : std::vector<std::string>{"0"},
+                                      [what](const std::string& text) { return size_of(text, what); });
+        for (const std::int32_t p : ranks) {
+            for (const std::int64_t bytes : sizes) {
+                tune::asked_problem& one = all.emplace_back(tune::asked_problem{what, p, bytes});
+                const auto seed = static_cast<std::uint64_t>(o.seed);
+                for (const std::string& pattern :
+                     o.arrivals.empty() ? tune::usual_patterns(p, bytes, network, seed) : o.arrivals)
+                    one.patterns.push_back(parse_arrivals(pattern, p));
+            }
+        }
+    }
+    return all;
+}
+
+/// Those of the program that can be tuned.
+std::vector<tune::asked_problem> program_problems(const tune_options& o) {
+    std::vector<tune::asked_problem> all = tune::observed_problems(o.program, most_invocations);
+    const tune::library* const of = library_of(o);
+    const std::vector<collective> wanted = o.what.empty() ? std::vector<collective>{} : asked_collectives(o);
+    std::erase_if(all, [&](const tune::asked_problem& p) {
+        return (of != nullptr && of->algorithms_for(p.what, p.ranks).size() < 2) ||
+               (!o.what.empty() && std::ranges::find(wanted, p.what) == wanted.end());
+    });
+    if (all.empty())
+        throw error(fmt::format("'{}' has nothing to tune", o.program), "it calls other collectives",
+                    "'rubato report' shows what it calls");
+    std::ranges::stable_sort(all, {}, [](const auto& p) { return std::tuple(p.what, p.ranks, p.bytes); });
+    return all;
+}
+
+/// Of an observed program its own, if it noted one.
+std::optional<model> network_of(const tune_options& o) {
+    if (!o.model_text.empty()) return parse_model(o.model_text);
+    if (o.measured.empty() && o.program.empty()) return parse_model("curie");
+    if (o.program.empty()) return std::nullopt;
+    if (const std::string own = tune::observed_model(o.program); !own.empty()) return parse_model(own);
+    throw error(fmt::format("no model of the network of '{}'", o.program), "the program noted none",
+                "give one with --model");
+}
+
+std::string imbalance_text(const std::optional<time_ns>& from) { return from ? format_time(*from) : "any"; }
+
+/// A row of the table or of the JSON.
+struct tuned_row {
+    const tune::timed_problem* of = nullptr;
+    std::optional<time_ns> imbalance{};
+    std::optional<tune::pick> chosen{};
+};
+
+std::vector<tuned_row> rows_of(const std::vector<tune::decided>& all, bool classes) {
+    std::vector<tuned_row> rows;
+    for (const tune::decided& d : all) {
+        rows.push_back({d.of, std::nullopt, d.any});
+        for (const auto& c : d.classes)
+            if (classes) rows.push_back({d.of, c.from, c.chosen});
+    }
+    return rows;
+}
+
+std::string as_table(const std::vector<tuned_row>& rows) {
+    table lines{
+        {"COLLECTIVE", "RANKS", "BYTES", "IMBALANCE", "CHOICE", "WORST REGRET", "MEAN", "OTHERWISE", "WORST", "MEAN"}};
+    for (const tuned_row& r : rows) {
+        const auto regret = [](const tune::regret* g, double tune::regret::*by) { return g ? percent(g->*by) : "-"; };
+        const tune::regret* const own = r.chosen ? &r.chosen->expected : nullptr;
+        const tune::regret* const other = r.chosen && r.chosen->of_otherwise ? &*r.chosen->of_otherwise : nullptr;
+        lines.push_back({std::string(traits(r.of->what).name), std::to_string(r.of->ranks), format_bytes(r.of->bytes),
+                         imbalance_text(r.imbalance), r.chosen ? to_string(r.chosen->use) : "left alone",
+                         regret(own, &tune::regret::worst), regret(own, &tune::regret::mean),
+                         r.of->otherwise ? to_string(*r.of->otherwise) : "not known",
+                         regret(other, &tune::regret::worst), regret(other, &tune::regret::mean)});
+    }
+    return align(lines, {false, true, true, true, false, true, true, false, true, true});
+}
+
+std::string as_json(const std::vector<tuned_row>& rows) {
+    using nlohmann::ordered_json;
+    auto out = ordered_json::array();
+    for (const tuned_row& r : rows) {
+        ordered_json one{{"collective", traits(r.of->what).name},
+                         {"ranks", r.of->ranks},
+                         {"bytes", r.of->bytes},
+                         {"imbalance_ns", r.imbalance ? ordered_json(r.imbalance->count()) : ordered_json()},
+                         {"otherwise", r.of->otherwise ? ordered_json(to_string(*r.of->otherwise)) : ordered_json()},
+                         {"choice", nullptr}};
+        if (r.chosen) {
+            one["choice"] = to_string(r.chosen->use);
+            one["worst_regret"] = r.chosen->expected.worst;
+            one["mean_regret"] = r.chosen->expected.mean;
+        }
+        if (r.chosen && r.chosen->of_otherwise) {
+            one["otherwise_worst_regret"] = r.chosen->of_otherwise->worst;
+            one["otherwise_mean_regret"] = r.chosen->of_otherwise->mean;
+        }
+        out.push_back(std::move(one));
+    }
+    return out.dump(2) + '\n';
+}
+
+std::string file_text(const tune_options& o, const std::vector<tune::decided>& all,
+                      const std::optional<model>& network) {
+    const std::string made_by = "made by 'rubato tune'";
+    if (const tune::library* of = library_of(o)) return of->file(all, made_by);
+    return fmt::format("# Rubato's rules, {}: COLLECTIVE RANKS BYTES IMBALANCE ALGORITHM [SEGMENT]\n{}", made_by,
+                       to_string(tune::own_rules(all, network)));
+}
+
+std::vector<tune::timed_problem> timed(const tune_options& o, const std::optional<model>& network,
+                                       const tune::contenders& who, const work_sharing& share, bool& helped) {
+    if (!o.measured.empty()) {
+        helped = !share(0, {});
+        return helped ? std::vector<tune::timed_problem>{} : tune::measured_ways(o.measured, who);
+    }
+    const std::vector<tune::asked_problem> problems =
+        o.program.empty() ? asked_problems(o, *network) : program_problems(o);
+    const auto texts = share(
+        problems.size(), [&](std::size_t i) { return tune::as_text(tune::simulate_ways(problems[i], *network, who)); });
+    std::vector<tune::timed_problem> all;
+    helped = !texts;
+    if (texts)
+        for (const std::string& t : *texts) all.push_back(tune::from_text(t));
+    return all;
+}
+
+void run_tune(const CLI::App& app, const tune_options& o, const work_sharing& share) {
+    check_options(app, o);
+    const files::output_file file(o.output);
+    const tune::demands demands{.by = o.regret == "worst" ? tune::measure::worst : tune::measure::mean,
+                                .margin = parse_margin(o.margin),
+                                .keeps_unknown = o.format != "rubato"};
+    const tune::contenders who{library_of(o), o.early, !o.noncommutative};
+    const std::optional<model> network = network_of(o);
+    bool helped = false;
+    const std::vector<tune::timed_problem> problems = timed(o, network, who, share, helped);
+    if (helped) return;
+    std::vector<tune::decided> all;
+    for (const tune::timed_problem& p : problems)
+        if (!p.ways.empty()) all.push_back(tune::decide(p, demands));
+    const std::string text = file_text(o, all, network);
+    const std::vector<tuned_row> rows = rows_of(all, o.format == "rubato");
+    if (o.output.empty() && !o.json) return write_out(text);
+    if (!o.output.empty()) file.write(text);
+    write_out(o.json ? as_json(rows) : as_table(rows));
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> share_among_cores(std::size_t count,
+                                                          const std::function<std::string(std::size_t)>& work) {
+    std::vector<std::string> all(count);
+    for_each_in_parallel(count, "tuned", [&](std::size_t i) { all[i] = work(i); });
+    return all;
+}
+
+void add_tune_command(CLI::App& command, std::function<void(const std::function<void(const work_sharing&)>&)> run) {
+    auto o = std::make_shared<tune_options>();
+    CLI::App* app = command.add_subcommand("tune", "write which algorithm to use, for Rubato, Open MPI or MPICH");
+    app->add_option("COLLECTIVE", o->what, "such as reduce bcast, or all");
+    app->add_option("-p,--ranks", o->ranks, "numbers of ranks, such as 8,16,32")->type_name("N[,N...]");
+    app->add_option("-b,--bytes", o->bytes, "sizes of vectors, or of buffers that have a chunk for each rank")
+        ->type_name("SIZE[,SIZE...]");
+    app->add_option("--model", o->model_text, "cost model of the network, as 'rubato sim' has it (default: curie)")
+        ->type_name("MODEL");
+    app->add_option("--arrivals", o->arrivals,
+                    "when ranks arrive; may be given several times (default: together, one rank late, at random)")
+        ->type_name("PATTERN")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_integer(*app, "--seed", o->seed, "seed", 0, 1 << 30, "of the default's random arrivals (default: 1)");
+    app->add_option("--measured", o->measured, "files of 'rubato bench', instead of a model")->type_name("FILE");
+    app->add_option("--program", o->program, "file of 'rubato exec': the program's operations and arrivals")
+        ->type_name("FILE");
+    app->add_option("--format", o->format, "of the file: rubato, openmpi (4.1) or mpich (4.0) (default: rubato)")
+        ->check(CLI::IsMember({"rubato", "openmpi", "mpich"}).description(""))
+        ->type_name("FORMAT");
+    app->add_option("--regret", o->regret, "what is made small: the worst regret or the mean (default: worst)")
+        ->check(CLI::IsMember({"worst", "mean"}).description(""))
+        ->type_name("worst|mean");
+    app->add_option(
+           "--margin", o->margin,
+           "openmpi, mpich, --measured: by how much a choice must be better than the library's own (default: 10%)")
+        ->type_name("SHARE");
+    app->add_flag("--early", o->early, "rubato: also early forms, which begin before their rank arrives");
+    app->add_flag("--noncommutative", o->noncommutative, "only algorithms that keep the order of operands");
+    app->add_option("-o,--output", o->output, "the file (default: standard output, without the table of choices)")
+        ->type_name("FILE");
+    app->add_flag("--json", o->json, "print the choices as an array, instead of the table");
+    app->footer(
+        "For each collective, number of ranks and size, every algorithm is simulated under every pattern of arrivals\n"
+        "(--model), or taken as it was measured (--measured). Its regret under a pattern is the time that it loses to\n"
+        "the best algorithm for that pattern, as a share of the shortest call of the problem. The choice has the\n"
+        "smallest worst (or mean) regret. Rubato's rules also have a choice for arrivals that are nearly balanced "
+        "(spread\n"
+        "below half of the shortest call), for late ones (up to four calls) and for very late ones; 'any' is for all.\n"
+        "For Open MPI and MPICH only algorithms are considered that the library has, too. A rule is written where it "
+        "is\n"
+        "better than what the library does by itself by the margin, and slower (by 1 %) under no pattern; elsewhere the "
+        "library\n"
+        "is left alone. A choice holds from its ranks up to the next ones, the last up to twice its ranks, and for "
+        "sizes\n"
+        "up to halfway to the next ones.\n"
+        "Use: rubato exec --mode rules=FILE, rubato choose --rules FILE, communicator::use_rules;\n"
+        "mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE;\n"
+        "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE. Open MPI follows its file for operators that do not commute,\n"
+        "too: programs that have such operators need --noncommutative.\n"
+        "Under mpirun the ranks share the work; the result does not depend on their number.\n"
+        "Examples:\n"
+        "  rubato tune reduce bcast --ranks 8,16 --bytes 16KiB,256KiB,4MiB --model file:cluster.model -o "
+        "cluster.rules\n"
+        "  rubato tune all --ranks 16 --bytes 64KiB,1MiB --model file:cluster.model --format openmpi -o tuned.conf\n"
+        "  rubato tune allreduce --ranks 64 --bytes 1MiB --arrivals balanced --arrivals uniform:max=5ms,seed=1\n"
+        "  rubato tune --program run.rubato --format mpich -o tuned.json\n"
+        "  mpirun -n 32 rubato tune all --ranks 64,128,256 --bytes 1KiB,32KiB,1MiB -o large.rules");
+    app->callback(
+        [o, app, run = std::move(run)] { run([o, app](const work_sharing& share) { run_tune(*app, *o, share); }); });
+}
+
+#ifndef RUBATO_CLI_MPI
+void add_tune(CLI::App& command, int&) {
+    add_tune_command(command, [](const auto& tune) { tune(share_among_cores); });
+}
+#endif
+
+}  // namespace rubato::cli

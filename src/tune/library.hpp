@@ -1,0 +1,47 @@
+// MPI libraries that can be told which of their algorithms to use: the algorithms of theirs that are ours too, what
+// they do without being told, and the files that tell them.
+#pragma once
+
+#include "tune/tuning.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rubato::tune {
+
+class library {
+public:
+    virtual ~library() = default;
+
+    /// Of one collective, those that the library has too and can be told to use with so many ranks.
+    virtual std::vector<const algorithm*> algorithms_for(collective what, std::int32_t ranks) const = 0;
+    /// What it does without a rule; nothing if that is none of ours.
+    virtual std::optional<way> otherwise(collective what, std::int32_t ranks, std::int64_t bytes) const = 0;
+    /// An algorithm by the library's name for it, with segments of so many bytes (0: none), as it was measured; nothing
+    /// if it is none of ours.
+    virtual std::optional<way> named(collective what, std::int32_t ranks, std::string_view native,
+                                     std::int64_t segment) const = 0;
+    /// The file. Decided problems are in the order of collectives, ranks and sizes.
+    virtual std::string file(std::span<const decided> all, const std::string& made_by) const = 0;
+};
+
+/// Open MPI 4.1's dynamic rules, for coll_tuned_dynamic_rules_filename.
+const library& open_mpi();
+/// MPICH 4.0's, for MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE.
+const library& mpich();
+
+/// Decided problems by collective and ranks: from how many bytes on which way is used, null where the library is left
+/// alone. Equal neighbours are one.
+struct size_rules {
+    collective what = collective::barrier;
+    std::int32_t ranks = 1;
+    struct one {
+        std::int64_t from = 0;
+        std::optional<way> use{};
+    };
+    std::vector<one> sizes{};  ///< the first is from 0 on
+};
+std::vector<size_rules> by_size(std::span<const decided> all);
+
+}  // namespace rubato::tune
