@@ -49,8 +49,22 @@ struct loggp5 {
     bool operator==(const loggp5&) const = default;
 };
 
+/// Hoefler, Schneider & Lumsdaine 2010, as LogGOPSim has it, with O = 0: the processor of the receiver is busy for
+/// o + (s-1)G with every message, whether or not a receive waits for it. Messages larger than S end at their sender
+/// when the receiver takes them.
+struct loggops {
+    double L = 0;
+    double o = 0;
+    double g = 0;
+    double G = 0;
+    std::int64_t S = std::numeric_limits<std::int64_t>::max();
+    double combine = 0;  ///< per byte
+
+    bool operator==(const loggops&) const = default;
+};
+
 struct model {
-    std::variant<hockney, loggp, loggp5> network{};
+    std::variant<hockney, loggp, loggp5, loggops> network{};
     // Hoefler & Moor 2014, 4.2.
     double message_energy = 16.5e-6;  ///< J per message (e)
     double byte_energy = 8.1e-9;      ///< J per byte (E)
@@ -62,7 +76,8 @@ struct model {
 
 /// `loggp:L=2.5us,o=1.5us,g=1us,G=0.6ns[,combine=0.1ns][,rendezvous=64KiB]`,
 /// `logfgp:L=2.5us,omin=0.2us,omax=1.5us,g=1us,G=0.6ns,f=10[,...]`, `loggp5:L=..,o=..,G=..`,
-/// `hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns`, each with optional
+/// `loggops:L=..,o=..,g=..,G=..[,S=65535][,combine=..]`, `hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns`, each
+/// with optional
 /// `e=16.5uJ,E=8.1nJ,static=0.5W,descriptor=32`; a preset name; or `file:NAME`, the first such line of a file, or
 /// `file:NAME,hockney` (loggp, logfgp, loggp5), the first of that kind. Lines that begin with # are comments.
 RUBATO_API model parse_model(std::string_view text);

@@ -55,6 +55,8 @@ time_ns least_time(const model& m, const load& l) {
         ns = std::max(l.messages * n->least_o() + l.combined * n->combine, (most - l.messages) * n->G);
     else if (const auto* f = std::get_if<loggp5>(&m.network))
         ns = l.messages * f->o + l.sent * f->G;
+    else if (const auto* s = std::get_if<loggops>(&m.network))
+        ns = l.messages * s->o + std::max(l.received - l.messages, 0.0) * s->G + l.combined * s->combine;
     return time_ns(static_cast<time_ns::rep>(std::clamp(ns, 0., static_cast<double>(longest_time.count()))));
 }
 

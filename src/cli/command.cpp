@@ -231,6 +231,14 @@ std::int64_t chunk_of(std::int64_t bytes, const problem& p) {
     return (bytes + chunks - 1) / chunks;
 }
 
+problem planned(const algorithm& a, problem p, const model& network, std::int64_t chunk, bool choose_segments) {
+    if (!a.segmented) p.segments = 1;
+    if (!a.uses_round_time()) return p;
+    if (a.segmented && choose_segments) p.segments = optimal_segments(network, p.ranks, chunk);
+    if (p.round_time == time_ns{}) p.round_time = segment_time(network, part_offset(chunk, p.segments, 1));
+    return p;
+}
+
 std::string abbreviated(const std::string& arrivals) {
     constexpr std::size_t longest = 60;
     return arrivals.size() > longest ? arrivals.substr(0, longest) + "..." : arrivals;

@@ -19,6 +19,7 @@ void add_algorithms(CLI::App& command, int& status);
 void add_schedule(CLI::App& command, int& status);
 void add_verify(CLI::App& command, int& status);
 void add_sim(CLI::App& command, int& status);
+void add_goal(CLI::App& command, int& status);
 void add_choose(CLI::App& command, int& status);
 void add_model(CLI::App& command, int& status);
 void add_tune(CLI::App& command, int& status);  // shares its work by MPI, if there is MPI
@@ -86,6 +87,9 @@ time_ns parse_round_time(std::string_view text);
 std::int64_t size_of(const std::string& text, collective what);
 /// Bytes of a chunk: of the whole vector, or of a rank's share of the buffer that has one per rank, rounded up.
 std::int64_t chunk_of(std::int64_t bytes, const problem& p);
+/// The problem as the algorithm plans it: those that plan in rounds get the segments, unless they were given, and the
+/// time of a round that the paper's formula gives; those that do not cut vectors get one segment.
+problem planned(const algorithm& a, problem p, const model& network, std::int64_t chunk, bool choose_segments);
 /// Only the beginning of a list with a time for each rank.
 std::string abbreviated(const std::string& arrivals);
 

@@ -125,16 +125,6 @@ std::uint32_t best_segments(const sim_setting& s, const algorithm& a, problem p)
     return best;
 }
 
-/// Algorithms that plan in rounds get the segments and the time of a round that the paper's formula gives.
-problem problem_of(const sim_setting& s, const algorithm& a) {
-    problem p = s.common;
-    if (!a.segmented) p.segments = 1;
-    if (!a.uses_round_time()) return p;
-    if (a.segmented && s.choose_segments) p.segments = optimal_segments(s.network, p.ranks, s.chunk);
-    if (p.round_time == time_ns{}) p.round_time = segment_time(s.network, part_offset(s.chunk, p.segments, 1));
-    return p;
-}
-
 /// An algorithm that cannot solve the problem is left out; the others can still be compared.
 template <class Work>
 void try_to(simulated_row& r, Work work) {
@@ -149,7 +139,7 @@ void try_to(simulated_row& r, Work work) {
 simulated_row prepare(const sim_setting& s, const algorithm& a) {
     simulated_row r;
     r.a = &a;
-    r.p = problem_of(s, a);
+    r.p = planned(a, s.common, s.network, s.chunk, s.choose_segments);
     r.skipped = unmet_need(a, r.p);
     try_to(r, [&] {
         if (a.segmented && s.choose_segments && !a.has(need::round_time)) r.p.segments = best_segments(s, a, r.p);

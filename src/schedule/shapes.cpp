@@ -25,33 +25,35 @@ std::uint32_t shape_table::distance_of(std::int32_t peer) const {
     return peer < 0 || other >= ranks_ ? shape::none : other >= me ? other - me : other + ranks_ - me;
 }
 
-void shape_table::add(const schedule& s, const layout& sizes) {
-    key_.assign({s.steps.size(), static_cast<std::uint64_t>(sizes.scratch_units(s))});
-    for (std::size_t i = 0; i < s.steps.size(); ++i) {
-        const step& t = s.steps[i];
-        const auto kind = static_cast<std::uint64_t>(t.kind) | (t.needs_arrival() ? 4U : 0U);
-        key_.push_back(kind | std::uint64_t{t.is_message() ? t.message : 0} << 8);
-        key_.push_back(static_cast<std::uint64_t>(sizes.length(s, t)));
+void shape_table::add(const sized_schedule& s) {
+    key_.assign({s.steps.size(), static_cast<std::uint64_t>(s.scratch)});
+    for (const sized_step& t : s.steps) {
+        const auto kind = static_cast<std::uint64_t>(t.kind) | (t.needs_arrival ? 4U : 0U) | (t.work != 0 ? 8U : 0U);
+        key_.push_back(kind | std::uint64_t{t.message} << 8);
+        key_.push_back(static_cast<std::uint64_t>(t.bytes));
+        if (t.work != 0) key_.push_back(static_cast<std::uint64_t>(t.work));
         if (t.is_message()) key_.push_back(distance_of(t.peer));
     }
     for (std::size_t i = 0; i < s.steps.size(); ++i)
         for (const std::uint32_t d : s.dependencies_of(i)) key_.push_back(std::uint64_t{i} << 32 | d);
+    for (const after_begin& a : s.after) key_.push_back(std::uint64_t{a.step} << 32 | a.begun);
     auto found = known_.find(key_);
-    if (found == known_.end()) found = known_.emplace(key_, make(s, sizes)).first;
+    if (found == known_.end()) found = known_.emplace(key_, make(s)).first;
     of_rank_.push_back(found->second);
     first_.push_back(first_.back() + s.steps.size());
 }
 
-const shape* shape_table::make(const schedule& s, const layout& sizes) {
+const shape* shape_table::make(const sized_schedule& s) {
     shape& made = shapes_.emplace_back();
-    made.scratch = sizes.scratch_units(s);
+    made.scratch = s.scratch;
     made.steps.resize(s.steps.size() + 1);
     for (std::uint32_t i = 0; i < s.steps.size(); ++i) {
-        const step& t = s.steps[i];
+        const sized_step& t = s.steps[i];
         shape_step& m = made.steps[i];
         m.kind = t.kind;
-        m.needs_arrival = t.needs_arrival();
-        m.bytes = sizes.length(s, t);
+        m.needs_arrival = t.needs_arrival;
+        m.bytes = t.bytes;
+        m.work = t.work;
         m.waits_for = static_cast<std::uint32_t>(s.dependencies_of(i).size());
         for (const std::uint32_t d : s.dependencies_of(i)) ++made.steps[d].followers;
         if (!t.is_message()) continue;
@@ -67,6 +69,12 @@ const shape* shape_table::make(const schedule& s, const layout& sizes) {
     made.followers.resize(at);
     for (std::uint32_t i = static_cast<std::uint32_t>(s.steps.size()); i-- > 0;)
         for (const std::uint32_t d : s.dependencies_of(i)) made.followers[--made.steps[d].followers] = i;
+    made.after = s.after;
+    std::ranges::sort(made.after, {}, [](const after_begin& a) { return std::pair(a.begun, a.step); });
+    for (const after_begin& a : made.after) {
+        made.steps[a.begun].is_awaited = true;
+        ++made.steps[a.step].waits_for;
+    }
     return &made;
 }
 

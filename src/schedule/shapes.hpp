@@ -5,8 +5,9 @@
 // added and dropped rank by rank.
 #pragma once
 
-#include "rubato/layout.hpp"
+#include "schedule/sized.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -17,12 +18,14 @@ namespace rubato {
 
 struct shape_step {
     std::int64_t bytes = 0;
+    std::int64_t work = 0;       ///< ns, as sized_step has it
     std::uint32_t distance = 0;  ///< the peer of rank r is (r + distance) % ranks; `none`: there is no such rank
     std::uint32_t message = 0;
     std::uint32_t waits_for = 0;  ///< steps
     std::uint32_t followers = 0;  ///< the first in shape::followers; they end where the next's begin
     step_kind kind = step_kind::copy;
     bool needs_arrival = false;
+    bool is_awaited = false;  ///< some steps wait for its beginning
     // By shape_table::serve_in_order:
     std::array<std::uint32_t, 2> next{UINT32_MAX, UINT32_MAX};  ///< the next step at the same port, or `none`
     std::uint32_t ports_before = 0;                             ///< at how many ports there is a step before it
@@ -45,10 +48,16 @@ struct RUBATO_API shape {
     std::vector<std::uint32_t> followers{};  ///< the steps that wait for a step
     std::vector<end> sends{};                ///< in the order of distance, then of message
     std::vector<end> recvs{};
+    std::vector<after_begin> after{};  ///< in the order of what has begun, then of what waits for it
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(steps.size()) - 1; }
     std::span<const std::uint32_t> followers_of(std::uint32_t s) const {
         return std::span(followers).subspan(steps[s].followers, steps[s + 1].followers - steps[s].followers);
+    }
+    /// Calls f with each step that waits for the beginning of this one.
+    template <class F>
+    void each_after(std::uint32_t s, F f) const {
+        for (const after_begin& a : std::ranges::equal_range(after, s, {}, &after_begin::begun)) f(a.step);
     }
     /// The step that sends this message, or receives it; or `none`.
     static std::uint32_t find(const std::vector<end>& ends, std::uint32_t distance, std::uint32_t message);
@@ -59,8 +68,13 @@ class RUBATO_API shape_table {
 public:
     explicit shape_table(std::int32_t ranks) : ranks_(static_cast<std::uint32_t>(ranks)) {}
 
-    /// Of the next rank; the layout's units are bytes.
-    void add(const schedule& s, const layout& sizes);
+    /// Of the next rank.
+    void add(const sized_schedule& s);
+    /// The layout's units are bytes.
+    void add(const schedule& s, const layout& sizes) {
+        size_schedule(s, sizes, sized_);
+        add(sized_);
+    }
 
     /// Which ports a kind of step takes, as bits. Of all steps of a rank that take a port, each waits for the one
     /// before.
@@ -93,12 +107,13 @@ private:
     };
 
     std::uint32_t distance_of(std::int32_t peer) const;
-    const shape* make(const schedule& s, const layout& sizes);
+    const shape* make(const sized_schedule& s);
 
     std::uint32_t ranks_;
     std::deque<shape> shapes_{};
     std::unordered_map<key, const shape*, hashed> known_{};
-    key key_{};  // of the schedule being added
+    key key_{};               // of the schedule being added
+    sized_schedule sized_{};  // that one
     std::vector<const shape*> of_rank_{};
     std::vector<std::uint64_t> first_{0};
 };

@@ -46,6 +46,8 @@ std::int64_t longest_chain(const shape_table& ranks) {
             if (there != shape::none) release({peer, there}, before[at(p)]);
         }
         for (const std::uint32_t f : ranks.of(p.rank).followers_of(p.step)) release({p.rank, f}, chain);
+        if (t.is_awaited)
+            ranks.of(p.rank).each_after(p.step, [&](std::uint32_t f) { release({p.rank, f}, before[at(p)]); });
     }
     each([&](const place& p, const shape_step& /*t*/) {
         if (waits[at(p)] != done) ranks.deadlock(p.rank, p.step);

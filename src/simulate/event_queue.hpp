@@ -29,14 +29,16 @@ struct event {
     static std::uint32_t step_of(std::uint32_t what) { return what / 2; }
 };
 
-class event_queue {
+/// `Event` has a time.
+template <class Event>
+class radix_heap {
 public:
     /// Windows of 2^shift ns.
-    explicit event_queue(unsigned shift) : shift_(shift) {}
+    explicit radix_heap(unsigned shift) : shift_(shift) {}
 
     bool is_now(std::int64_t time) const { return time >> shift_ == now_; }
 
-    void push(const event& e) {
+    void push(const Event& e) {
         assert(e.time >> shift_ >= now_);
         const std::uint64_t differs = static_cast<std::uint64_t>(e.time >> shift_) ^ static_cast<std::uint64_t>(now_);
         const auto bucket = static_cast<std::size_t>(std::bit_width(differs));
@@ -48,11 +50,11 @@ public:
     std::int64_t next_window() const {
         if (!buckets_[0].empty()) return now_;
         if (occupied_ == 0) return never;
-        return std::ranges::min_element(buckets_[lowest()], {}, &event::time)->time >> shift_;
+        return std::ranges::min_element(buckets_[lowest()], {}, &Event::time)->time >> shift_;
     }
     static constexpr std::int64_t never = INT64_MAX;
     /// Takes the events of that window, which is the next.
-    void take(std::int64_t window, std::vector<event>& events) {
+    void take(std::int64_t window, std::vector<Event>& events) {
         if (buckets_[0].empty()) advance(window);
         events.clear();
         std::swap(events, buckets_[0]);
@@ -65,15 +67,17 @@ private:
         moving_.swap(buckets_[lowest()]);
         occupied_ &= occupied_ - 1;
         now_ = window;
-        for (const event& e : moving_) push(e);
+        for (const Event& e : moving_) push(e);
         moving_.clear();
     }
 
     unsigned shift_;
     std::int64_t now_ = INT64_MIN;
-    std::array<std::vector<event>, 65> buckets_{};  // the first has those of now
-    std::vector<event> moving_{};
+    std::array<std::vector<Event>, 65> buckets_{};  // the first has those of now
+    std::vector<Event> moving_{};
     std::uint64_t occupied_ = 0;  // a bit for each bucket but the first
 };
+
+using event_queue = radix_heap<event>;
 
 }  // namespace rubato

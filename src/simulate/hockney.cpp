@@ -19,10 +19,13 @@ public:
 
     void run() {
         for (std::uint32_t r = 0; r < r_.ranks(); ++r) r_.begin(r);
+        std::vector<std::uint32_t> first;
         for (std::uint32_t r = 0; r < r_.ranks(); ++r) {
             const run_of_ranks::view v = r_.of(r);
-            for (std::uint32_t s = 0; s < v.steps.size(); ++s)  // of a message, the sending side
-                if (v.waits[s] == 0 && v.steps.steps[s].kind != step_kind::recv) offer(r, s);
+            first.clear();
+            for (std::uint32_t s = 0; s < v.steps.size(); ++s)
+                if (v.waits[s] == 0) first.push_back(s);
+            for (const std::uint32_t s : first) offer(r, s);
         }
         while (!runnable_.empty()) {
             const place p = runnable_.back();
@@ -49,7 +52,9 @@ private:
 
     /// Step s waits for nothing more on its own side.
     void offer(std::uint32_t r, std::uint32_t s) {
-        const shape_step& t = r_.of(r).steps.steps[s];
+        const run_of_ranks::view v = r_.of(r);
+        const shape_step& t = v.steps.steps[s];
+        if (t.is_awaited) v.steps.each_after(s, [&](std::uint32_t f) { release(r, f, v.ready[s]); });
         if (is_message(t)) {
             const place other = other_side(r, t);
             if (other.step == none || r_.of(other.rank).waits[other.step] != 0) return;
@@ -59,6 +64,7 @@ private:
 
     void run_step(const place& p) {
         const run_of_ranks::view v = r_.of(p.rank);
+        if (v.waits[p.step] == run_of_ranks::done) return;  // of a message that both sides offered at the beginning
         const shape_step& t = v.steps.steps[p.step];
         if (!is_message(t)) return finish(p, v.ready[p.step], v.ready[p.step] + t.span[between]);
         const place other = other_side(p.rank, t);
@@ -97,7 +103,7 @@ void run(const hockney& m, const hockney& inside, run_of_ranks& r) {
     for (shape& each : r.shapes().all())
         for (shape_step& s : each.steps) {
             const auto bytes = static_cast<double>(s.bytes);
-            if (s.kind == step_kind::combine) s.span[between] = whole_ns(m.gamma * bytes);
+            if (s.kind == step_kind::combine) s.span[between] = whole_ns(m.gamma * bytes) + s.work;
             if (s.kind == step_kind::send || s.kind == step_kind::recv)
                 s.span = {whole_ns(m.alpha + m.beta * bytes), whole_ns(inside.alpha + inside.beta * bytes)};
         }

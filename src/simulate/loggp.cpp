@@ -8,7 +8,7 @@
 //          in, and is busy with each for g + x. When the last byte is in (at n + L + x, if it had not to wait), and
 //          what the receive waits for has ended, and the rank has arrived, the CPU is busy for o. The step is these o.
 // So a message takes L + 2o + x, and of n messages in a row each takes max(o, g + x) more (Eqs II.5 to II.9).
-// A combine takes the CPU for its time per byte. Copies are free and take nothing.
+// A combine takes the CPU for its time per byte and its work. Copies are free and take nothing.
 // Messages of `rendezvous` bytes or more are not sent before the receive waits for nothing but the message; what the
 // two sides exchange to agree is not charged.
 //
@@ -159,8 +159,10 @@ private:
             const shape_step& t = shape_->steps[s];
             const bool is_message = t.kind == step_kind::send || t.kind == step_kind::recv;
             if (is_message && is_synchronous(t) == (t.kind == step_kind::send)) waits_[s] |= message;
-            if (waits_[s] == 0) is_free(s);
+            if (waits_of_own(s) == 0) free_.push_back(s);
         }
+        for (const std::uint32_t s : free_) is_issued(s);
+        free_.clear();
     }
 
     void add(const own_event& e) {
@@ -205,7 +207,16 @@ private:
     }
     void release(std::uint32_t s, std::int64_t time) {
         ready_[s] = std::max(ready_[s], time);
-        if (--waits_[s] == 0) is_free(s);
+        --waits_[s];
+        if (waits_of_own(s) == 0) is_issued(s);
+    }
+    /// How many of the rank's steps a step waits for.
+    std::uint32_t waits_of_own(std::uint32_t s) const { return waits_[s] & ~message; }
+    /// No step of the rank holds it up; the other side of its message may.
+    void is_issued(std::uint32_t s) {
+        if (shape_->steps[s].is_awaited)
+            shape_->each_after(s, [&, time = ready_[s]](std::uint32_t f) { release(f, time); });
+        if (waits_[s] == 0) is_free(s);
     }
 
     /// The first byte of a message comes in, or its receiver waits for it.
@@ -274,7 +285,8 @@ private:
     const shape* shape_ = nullptr;
     std::int64_t* ready_ = nullptr;
     std::uint32_t* waits_ = nullptr;
-    std::vector<own_event> now_{};  // a heap
+    std::vector<own_event> now_{};       // a heap
+    std::vector<std::uint32_t> free_{};  // steps, at the beginning
 };
 
 void run_alone(simulator& all) {
@@ -355,7 +367,7 @@ void run(const loggp& m, const loggp& inside, run_of_ranks& r) {
     for (shape& each : r.shapes().all())
         for (shape_step& s : each.steps) {
             const auto bytes = static_cast<double>(s.bytes);
-            if (s.kind == step_kind::combine) s.span[0] = whole_ns(m.combine * bytes);
+            if (s.kind == step_kind::combine) s.span[0] = whole_ns(m.combine * bytes) + s.work;
             if (s.kind != step_kind::send && s.kind != step_kind::recv) continue;
             for (const link_kind link : {between, within}) {
                 const loggp& along = link == between ? m : inside;
@@ -369,10 +381,12 @@ void run(const loggp& m, const loggp& inside, run_of_ranks& r) {
 
 void run(const loggp5& m, const loggp5& inside, run_of_ranks& r) {
     for (shape& each : r.shapes().all())
-        for (shape_step& s : each.steps)
+        for (shape_step& s : each.steps) {
+            if (s.kind == step_kind::combine) s.span[between] = s.work;
             if (s.kind == step_kind::send)
                 s.span = {whole_ns(m.G * static_cast<double>(s.bytes)),
                           whole_ns(inside.G * static_cast<double>(s.bytes))};
+        }
     run_all(costs_of(m), costs_of(inside), false, r);
 }
 

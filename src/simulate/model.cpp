@@ -54,13 +54,20 @@ constexpr std::array table{
     preset{"ethernet100g", "hockney:alpha=2us,beta=0.08ns,gamma=0.1ns",
            "nominal, not measured: 100 Gb/s are 12.5 GB/s; 2 us is usual for MPI over RDMA Ethernet; one core sums "
            "10 GB/s"},
+    preset{"loggopsim", "loggops:L=2.5us,o=1.5us,g=1us,G=6ns,S=65535", "what LogGOPSim takes if it is told nothing"},
 };
 
 double time(const parameters& given, std::string_view name) { return parse_time_exact(given.get(name)); }
 
-std::variant<hockney, loggp, loggp5> parse_network(std::string_view name, const parameters& given) {
+decltype(model::network) parse_network(std::string_view name, const parameters& given) {
     if (name == "hockney") return hockney{time(given, "alpha"), time(given, "beta"), time(given, "gamma")};
     if (name == "loggp5") return loggp5{time(given, "L"), time(given, "o"), time(given, "G")};
+    if (name == "loggops") {
+        loggops m{time(given, "L"), time(given, "o"), time(given, "g"), time(given, "G")};
+        if (const auto text = given.find("S")) m.S = parse_bytes(*text);
+        if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
+        return m;
+    }
     const bool bounds = name == "logfgp";
     loggp m{time(given, "L"), time(given, bounds ? "omax" : "o"), time(given, "g"), time(given, "G")};
     if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
@@ -83,6 +90,7 @@ constexpr std::array kinds{
     kind{"loggp", {"L", "o", "g", "G", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
     kind{"logfgp", {"L", "omin", "omax", "g", "G", "f", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
     kind{"loggp5", {"L", "o", "G", "e", "E", "static", "descriptor"}},
+    kind{"loggops", {"L", "o", "g", "G", "S", "combine", "e", "E", "static", "descriptor"}},
 };
 
 model parse_line(std::string_view text) {
@@ -124,6 +132,12 @@ std::string format_network(const loggp& m) {
 }
 
 std::string format_network(const loggp5& m) { return fmt::format("loggp5:L={}ns,o={}ns,G={}ns", m.L, m.o, m.G); }
+
+std::string format_network(const loggops& m) {
+    std::string text = fmt::format("loggops:L={}ns,o={}ns,g={}ns,G={}ns,combine={}ns", m.L, m.o, m.g, m.G, m.combine);
+    if (m.S != loggops{}.S) text += fmt::format(",S={}", m.S);
+    return text;
+}
 
 /// The first model of the file, or the first of that kind. All its lines are read, so that a mistake shows at once.
 model read_model(const std::string& file, const kind* wanted) {
@@ -175,6 +189,7 @@ std::span<const preset> presets() { return table; }
 hockney linear_costs(const model& m) {
     if (const auto* linear = std::get_if<hockney>(&m.network)) return *linear;
     if (const auto* n = std::get_if<loggp>(&m.network)) return {std::max(n->L + 2 * n->o, n->g), n->G, n->combine};
+    if (const auto* n = std::get_if<loggops>(&m.network)) return {std::max(n->L + 2 * n->o, n->g), n->G, n->combine};
     const loggp5& n = std::get<loggp5>(m.network);
     return {n.L + 2 * n.o, n.G, 0};
 }

@@ -47,6 +47,8 @@ public:
     }
     static constexpr std::uint32_t done = UINT32_MAX;
 
+    /// When the rank's processor begins: at its arrival, or if others can do its steps before, when the first arrives.
+    std::int64_t begin_of(std::uint32_t rank) const { return (how_.early ? first_arrival_ : arrivals_[rank]).count(); }
     /// Every step of the rank waits for what it must, and for the rank's arrival.
     void begin(std::uint32_t rank);
     void record(std::uint32_t rank, std::uint32_t step, std::int64_t begin, std::int64_t end) {
@@ -69,5 +71,6 @@ private:
 void run(const hockney& m, const hockney& inside, run_of_ranks& r);
 void run(const loggp& m, const loggp& inside, run_of_ranks& r);
 void run(const loggp5& m, const loggp5& inside, run_of_ranks& r);
+void run(const loggops& m, const loggops& inside, run_of_ranks& r);
 
 }  // namespace rubato

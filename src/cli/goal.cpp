@@ -1,0 +1,181 @@
+// rubato goal: schedules as LogGOPSim takes them.
+#include "programs/goal.hpp"
+
+#include "choose/steps.hpp"
+#include "cli/command.hpp"
+#include "cli/effort.hpp"
+#include "files/output_file.hpp"
+#include "rubato/arrival.hpp"
+#include "simulate/at_scale.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+namespace rubato::cli {
+namespace {
+
+constexpr step_cost to_write{500, 200};
+constexpr std::size_t most_listed = 32;  // ranks
+
+struct read_options {
+    std::string file{};
+    std::string model_text = "loggopsim";
+    std::string noise_text{};
+    bool json = false;
+};
+
+struct played_goal {
+    std::vector<time_ns> arrivals{};
+    std::vector<time_ns> exits{};
+    cost counted{};
+};
+
+played_goal play(const read_options& o) {
+    const goal_file g = read_goal(o.file);
+    shape_table ranks(static_cast<std::int32_t>(g.ranks.size()));
+    for (const sized_schedule& s : schedules_of(g)) ranks.add(s);
+    const noise detours = o.noise_text.empty() ? noise{} : parse_noise(o.noise_text);
+    simulation_options how;
+    how.detours = &detours;
+    how.cores = std::max(1U, std::thread::hardware_concurrency());
+    const std::vector<time_ns> together(g.ranks.size());  // arrivals are steps of the file
+    played_goal p;
+    p.exits = simulate(parse_model(o.model_text), ranks, together, how).exits;
+    p.arrivals = arrivals_of(g);
+    p.counted = count_cost(ranks);
+    return p;
+}
+
+std::string as_text(const read_options& o, const played_goal& p) {
+    const auto last = std::ranges::max_element(p.exits);
+    std::string out =
+        fmt::format("{}: {} ranks, {} messages, {}, model {}\n\nlast exit: {}, rank {}\n", o.file, p.exits.size(),
+                    p.counted.messages, format_bytes(p.counted.bytes), o.model_text, format_time(*last),
+                    last - p.exits.begin());
+    if (p.exits.size() > most_listed) return out;
+    table lines{{"RANK", "ARRIVAL", "EXIT"}};
+    for (std::size_t r = 0; r < p.exits.size(); ++r)
+        lines.push_back({fmt::format("{}", r), format_time(p.arrivals[r]), format_time(p.exits[r])});
+    return out + '\n' + align(lines, {true, true, true});
+}
+
+std::string as_json(const read_options& o, const played_goal& p) {
+    using nlohmann::ordered_json;
+    const auto counts = [](const std::vector<time_ns>& times) {
+        auto list = ordered_json::array();
+        for (const time_ns t : times) list.push_back(t.count());
+        return list;
+    };
+    return ordered_json{{"file", o.file},
+                        {"model", o.model_text},
+                        {"ranks", p.exits.size()},
+                        {"messages", p.counted.messages},
+                        {"bytes", p.counted.bytes},
+                        {"arrival_ns", counts(p.arrivals)},
+                        {"exit_ns", counts(p.exits)}}
+               .dump() +
+           '\n';
+}
+
+void add_read(CLI::App& goal) {
+    auto o = std::make_shared<read_options>();
+    CLI::App* app = goal.add_subcommand("read", "simulate a GOAL file, text or binary");
+    app->add_option("FILE", o->file, "the file")->required();
+    app->add_option("--model", o->model_text, "cost model, as 'rubato sim' takes it (default: loggopsim)")
+        ->type_name("MODEL");
+    app->add_option("--noise", o->noise_text, "the processors' detours, as 'rubato sim' takes them")->type_name("NOISE");
+    app->add_flag("--json", o->json, "print an object with when each rank ends");
+    app->footer(
+        "A rank's arrival is the calc for which all its other operations wait. Receives take messages of their rank\n"
+        "and tag in the order of the lists. Each rank has one cpu and one nic.\n"
+        "Examples:\n"
+        "  rubato goal read dissemination.goal --json\n"
+        "  rubato goal read dissemination.goal --model loggops:L=5us,o=2us,g=1us,G=1ns,S=8KiB");
+    app->callback([o] {
+        const played_goal p = play(*o);
+        write_out(o->json ? as_json(*o, p) : as_text(*o, p));
+    });
+}
+
+struct write_options {
+    std::string id{};
+    problem_options problem{};
+    std::string bytes{};
+    std::string model_text = "loggopsim";
+    std::string format = "text";
+    bool force = false;
+    std::string file{};
+};
+
+std::string write(const CLI::App& app, const write_options& o) {
+    const algorithm& a = find_algorithm(o.id);
+    const algorithm* const chosen = &a;
+    refuse_unused(app, std::span(&chosen, 1));
+    if (a.early)
+        throw error(fmt::format("{} as GOAL", a.id), "its steps begin before the rank arrives, and GOAL knows no arrivals",
+                    fmt::format("give {}", a.id.substr(0, a.id.find('+'))));
+    const model m = parse_model(o.model_text);
+    problem p = o.problem.make(a.what);
+    p.arrivals = parse_arrivals(o.problem.arrivals, p.ranks);
+    const std::int64_t chunk = chunk_of(size_of(o.bytes, a.what), p);
+    p = planned(a, p, m, chunk, o.problem.segments == 0);
+    if (!o.force)
+        refuse_large(fmt::format("{} with {} ranks", a.id, p.ranks), effort(expected_steps(a, p), to_write),
+                     "give fewer ranks or segments, or --force");
+    const layout sizes = layout::uniform(chunk);
+    const bool late = std::ranges::any_of(p.arrivals, [](time_ns t) { return t > time_ns{}; });
+    std::vector<goal_rank> ranks;
+    sized_schedule sized;
+    for (const schedule& s : build_all(a, p)) {
+        size_schedule(s, sizes, sized);
+        const std::optional<time_ns> arrival = late ? std::optional(p.arrivals[ranks.size()]) : std::nullopt;
+        ranks.push_back(goal_of(sized, arrival, m));
+    }
+    return o.format == "binary" ? goal_binary(ranks) : goal_text(ranks);
+}
+
+void add_write(CLI::App& goal) {
+    auto o = std::make_shared<write_options>();
+    CLI::App* app = goal.add_subcommand("write", "write an algorithm's schedules as GOAL");
+    app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    o->problem.add_to(*app);
+    app->add_option("-b,--bytes", o->bytes, "size, as 'rubato sim' takes it")->type_name("SIZE");
+    app->add_option("--model", o->model_text,
+                    "cost model: how long combining takes, which is calc (default: loggopsim, in which it is free)")
+        ->type_name("MODEL");
+    app->add_option("--format", o->format, "text or binary (default: text)")
+        ->check(CLI::IsMember({"text", "binary"}).description(""))
+        ->type_name("FORMAT");
+    app->add_flag("--force", o->force, "write it even if that takes minutes or gigabytes");
+    app->add_option("-o,--output", o->file, "write to this file (default: standard output)")->type_name("FILE");
+    app->footer(
+        "Each rank begins with a calc that lasts until its arrival, if any rank is late. An empty message has 1 byte.\n"
+        "Examples:\n"
+        "  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal\n"
+        "  rubato goal write bcast/binomial --ranks 8 --bytes 1KiB --arrivals single:rank=3,delay=50us\n"
+        "  rubato goal write alltoall/pairwise --ranks 64 --bytes 1MiB --format binary -o alltoall.bin");
+    app->callback([o, app] {
+        if (o->file.empty()) return write_out(write(*app, *o));
+        const files::output_file out(o->file);
+        out.write(write(*app, *o));
+    });
+}
+
+}  // namespace
+
+void add_goal(CLI::App& command, int&) {
+    CLI::App* app = command.add_subcommand("goal", "read and write GOAL files, which LogGOPSim simulates");
+    app->require_subcommand(1);
+    add_read(*app);
+    add_write(*app);
+    app->footer(
+        "Examples:\n"
+        "  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal\n"
+        "  rubato goal read dissemination.goal --json");
+}
+
+}  // namespace rubato::cli

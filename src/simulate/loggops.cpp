@@ -1,0 +1,244 @@
+// LogGOPS with O = 0 (Hoefler, Schneider & Lumsdaine 2010), as LogGOPSim plays it, so that the same steps end at the
+// same times. Message of s bytes (an empty one counts as s = 1), with x = (s-1)G:
+//   send   begins when both the processor and the sending interface are free, at t. The processor is busy until t + o,
+//          the interface until t + g + x. The step ends at t + o, when the next can begin; of a message larger than S,
+//          when the receiver takes it.
+//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u, the
+//          processor is busy until u + o + x, the interface until u + g + x, whether or not a receive waits for the
+//          message. The step ends at u + o + x; if it was not ready at u, when it is. At the later of u and the time
+//          when the receive is ready, the receiver takes the message.
+//   combine takes the processor for its time per byte and its work, copy for no time.
+// A step is ready when what it waits for has ended and its rank's processor is free.
+//
+// The processor serves what has waited longest: a step since it was ready, a message since it was sent. Of steps that
+// one event makes ready, sends come first, then receives, then what computes; of these, the first in the schedule.
+//
+// That order is one of all ranks, so their events are handled one by one, on one core.
+#include "simulate/event_queue.hpp"
+#include "simulate/run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace rubato {
+namespace {
+
+/// Which of several events at one time comes first does not change while they wait.
+struct ordered_event {
+    std::int64_t time;
+    std::uint64_t order;
+    std::uint32_t rank;
+    std::uint32_t what;
+};
+
+class simulator {
+public:
+    simulator(const std::array<loggops, 2>& costs, run_of_ranks& r) : r_(r), busy_(r.ranks()) {
+        for (const link_kind link : {between, within}) {
+            L_[link] = whole_ns(costs[link].L);
+            o_[link] = whole_ns(costs[link].o);
+            g_[link] = whole_ns(costs[link].g);
+        }
+    }
+
+    void run() {
+        begin();
+        for (;;) {
+            const std::int64_t now = queue_.next_window();
+            if (now == radix_heap<ordered_event>::never) return;
+            queue_.take(now, batch_);
+            std::ranges::sort(batch_, {}, &ordered_event::order);
+            for (const ordered_event& e : batch_) handle(e);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t none = shape::none;
+    static constexpr std::uint32_t done = run_of_ranks::done;
+    // In `waits`, of a receive: its message has come, or it waits for nothing else. Of a send: it waits to be taken.
+    static constexpr std::uint32_t has_come = 1U << 31;
+    static constexpr std::uint32_t is_open = 1U << 30;
+
+    struct resources {  // free again at
+        std::int64_t cpu;
+        std::int64_t out = INT64_MIN;
+        std::int64_t in = INT64_MIN;
+    };
+    struct place {
+        std::uint32_t rank;
+        std::uint32_t step;
+    };
+
+    void begin() {
+        const noise* n = r_.detours();
+        for (std::uint32_t r = 0; r < r_.ranks(); ++r) {
+            if (n != nullptr && n->any()) cpus_.push_back(n->of(r));
+            r_.begin(r);
+            busy_[r].cpu = r_.begin_of(r);
+            const run_of_ranks::view v = r_.of(r);
+            for (std::uint32_t s = 0; s < v.steps.size(); ++s)
+                if (v.waits[s] == 0) freed_.push_back({r, s});
+            queue_freed();
+        }
+    }
+
+    const shape_step& step_of(const place& p) const { return r_.shapes().of(p.rank).steps[p.step]; }
+    std::int64_t cpu_end(std::uint32_t rank, std::int64_t begin, std::int64_t work) {
+        return cpus_.empty() ? begin + work : cpus_[rank].end_of(time_ns(begin), time_ns(work)).count();
+    }
+
+    void handle(const ordered_event& e) {
+        const place p{e.rank, event::step_of(e.what)};
+        const std::int64_t free = event::is_heard(e.what) ? when_taken(e.rank) : when_run(p);
+        if (free > e.time) return queue_.push({free, e.order, e.rank, e.what});
+        if (event::is_heard(e.what))
+            take_in(p, e.time);
+        else
+            run_step(p, e.time);
+        queue_freed();
+    }
+
+    std::int64_t when_taken(std::uint32_t rank) const { return std::max(busy_[rank].cpu, busy_[rank].in); }
+    std::int64_t when_run(const place& p) const {
+        const resources& busy = busy_[p.rank];
+        switch (step_of(p).kind) {
+            case step_kind::send: return std::max(busy.cpu, busy.out);
+            case step_kind::recv: return INT64_MIN;
+            case step_kind::combine:
+            case step_kind::copy: break;
+        }
+        return busy.cpu;
+    }
+
+    void run_step(const place& p, std::int64_t time) {
+        const shape_step& t = step_of(p);
+        resources& busy = busy_[p.rank];
+        switch (t.kind) {
+            case step_kind::send: send(p, t, time); break;
+            case step_kind::recv: open(p, t, time); break;
+            case step_kind::combine:
+            case step_kind::copy:
+                busy.cpu = cpu_end(p.rank, time, t.span[between]);
+                has_begun(p, t, busy.cpu);
+                finish(p, time, busy.cpu);
+                break;
+        }
+    }
+
+    void send(const place& p, const shape_step& t, std::int64_t time) {
+        const std::uint32_t peer = t.distance == none ? none : r_.shapes().peer_of(p.rank, t);
+        const link_kind link = peer == none ? between : r_.link(p.rank, peer);
+        resources& busy = busy_[p.rank];
+        busy.cpu = cpu_end(p.rank, time, o_[link]);
+        busy.out = time + g_[link] + t.span[link];
+        const std::uint32_t there = peer == none ? none : r_.shapes().partner(t, peer);
+        if (there != none) queue_.push({busy.cpu + L_[link], orders_++, peer, event::heard(there)});
+        has_begun(p, t, busy.cpu);
+        if (t.synchronous[link]) {
+            const run_of_ranks::view v = r_.of(p.rank);
+            v.waits[p.step] = is_open;
+            v.ready[p.step] = time;
+        } else {
+            finish(p, time, busy.cpu);
+        }
+    }
+
+    /// A receive waits for its message, unless that has come.
+    void open(const place& p, const shape_step& t, std::int64_t time) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        has_begun(p, t, time);
+        if ((v.waits[p.step] & has_come) == 0) {
+            v.waits[p.step] = is_open;
+            return;
+        }
+        release_sender(p, t, time);
+        finish(p, time, std::max(time, v.ready[p.step]));
+    }
+
+    /// The processor takes a message in.
+    void take_in(const place& p, std::int64_t time) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        std::uint32_t& waits = v.waits[p.step];
+        if (waits == done || (waits & has_come) != 0) return;  // the message was sent twice
+        const shape_step& t = step_of(p);
+        const link_kind link = r_.link(p.rank, r_.shapes().peer_of(p.rank, t));
+        resources& busy = busy_[p.rank];
+        busy.cpu = cpu_end(p.rank, time, o_[link] + t.span[link]);
+        busy.in = time + g_[link] + t.span[link];
+        v.ready[p.step] = std::max(v.ready[p.step], busy.cpu);
+        if (waits == is_open) {
+            release_sender(p, t, time);
+            finish(p, time, v.ready[p.step]);
+        } else {
+            waits |= has_come;
+        }
+    }
+
+    /// The send of a message that was taken, if it waits for that.
+    void release_sender(const place& p, const shape_step& t, std::int64_t time) {
+        const std::uint32_t peer = r_.shapes().peer_of(p.rank, t);
+        if (!t.synchronous[r_.link(p.rank, peer)]) return;
+        const place sender{peer, r_.shapes().partner(t, peer)};
+        const run_of_ranks::view v = r_.of(peer);
+        if (sender.step != none && v.waits[sender.step] == is_open) finish(sender, v.ready[sender.step], time);
+    }
+
+    void has_begun(const place& p, const shape_step& t, std::int64_t time) {
+        if (t.is_awaited)
+            r_.shapes().of(p.rank).each_after(p.step, [&](std::uint32_t f) { release({p.rank, f}, time); });
+    }
+    void finish(const place& p, std::int64_t begin, std::int64_t end) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        v.waits[p.step] = done;
+        v.ready[p.step] = end;
+        r_.record(p.rank, p.step, begin, end);
+        for (const std::uint32_t f : v.steps.followers_of(p.step)) release({p.rank, f}, end);
+    }
+    void release(const place& p, std::int64_t time) {
+        const run_of_ranks::view v = r_.of(p.rank);
+        v.ready[p.step] = std::max(v.ready[p.step], time);
+        if ((--v.waits[p.step] & ~has_come) == 0) freed_.push_back(p);
+    }
+
+    /// What the present event has made ready.
+    void queue_freed() {
+        if (freed_.size() > 1)
+            std::ranges::stable_sort(freed_, {}, [&](const place& p) { return std::pair(p.rank, step_of(p).kind); });
+        for (const place& p : freed_) {
+            const std::int64_t ready = std::max(r_.of(p.rank).ready[p.step], busy_[p.rank].cpu);
+            queue_.push({std::max(ready, when_run(p)), orders_++, p.rank, event::runs(p.step)});
+        }
+        freed_.clear();
+    }
+
+    run_of_ranks& r_;
+    std::array<std::int64_t, 2> L_{};
+    std::array<std::int64_t, 2> o_{};
+    std::array<std::int64_t, 2> g_{};
+    std::vector<resources> busy_;
+    std::vector<noise::processor> cpus_{};  // if there is noise
+    radix_heap<ordered_event> queue_{0};
+    std::vector<ordered_event> batch_{};
+    std::vector<place> freed_{};
+    std::uint64_t orders_ = 0;
+};
+
+}  // namespace
+
+void run(const loggops& m, const loggops& inside, run_of_ranks& r) {
+    const std::array<loggops, 2> both{m, inside};
+    for (shape& each : r.shapes().all())
+        for (shape_step& s : each.steps) {
+            const auto bytes = static_cast<double>(s.bytes);
+            if (s.kind == step_kind::combine) s.span[between] = whole_ns(m.combine * bytes) + s.work;
+            if (s.kind != step_kind::send && s.kind != step_kind::recv) continue;
+            for (const link_kind link : {between, within}) {
+                s.synchronous[link] = s.bytes > both[link].S;
+                s.span[link] = whole_ns(both[link].G * std::max(bytes - 1, 0.0));
+            }
+        }
+    r.shapes().serve_in_order({0, 0, 0, 0});
+    simulator(both, r).run();
+}
+
+}  // namespace rubato
