@@ -26,6 +26,7 @@ void add_tune(CLI::App& command, int& status);  // shares its work by MPI, if th
 void add_predict(CLI::App& command, int& status);
 void add_report(CLI::App& command, int& status);
 void add_exec(CLI::App& command, int& status);
+void add_watch(CLI::App& command, int& status);
 void add_profile(CLI::App& command, int& status);
 // Only with MPI.
 void add_run(CLI::App& command, int& status);

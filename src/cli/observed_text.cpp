@@ -1,12 +1,14 @@
 #include "cli/observed_text.hpp"
 
 #include "cli/command.hpp"
+#include "cli/diagnosis_text.hpp"
 #include "cli/experience_text.hpp"
 #include "observe/decision_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace rubato::cli {
 namespace {
@@ -37,8 +39,8 @@ std::string operation_text(const row& r) {
 }
 
 std::string root_text(const row& r) { return traits(r.what).rooted ? fmt::format("{}", r.root) : "-"; }
-std::string who_text(const observe::who_often& w) {
-    return w.rank < 0 ? "-" : fmt::format("{} ({})", w.rank, percent(w.share, 0));
+std::string who_text(const observed& o, const row& r, const observe::who_often& w) {
+    return w.rank < 0 ? "-" : fmt::format("{} ({})", report::world_rank(o, r, w.rank), percent(w.share, 0));
 }
 
 std::string foreseeable(const observe::arrivals_seen& s) {
@@ -59,8 +61,8 @@ std::vector<std::string> line(const observed& o, const row& r) {
         out.insert(out.end(), 5, "-");
     else
         out.insert(out.end(), {r.how == observe::form::blocking ? percent(r.seen->waiting, 0) : "-",
-                               fmt::format("{:.2f}", report::imbalance_factor(o, r)), who_text(r.seen->first),
-                               who_text(r.seen->last), foreseeable(*r.seen)});
+                               fmt::format("{:.2f}", report::imbalance_factor(o, r)), who_text(o, r, r.seen->first),
+                               who_text(o, r, r.seen->last), foreseeable(*r.seen)});
     return out;
 }
 
@@ -107,23 +109,31 @@ std::string overlap_text(const observed& o) {
 std::string instead_text(const observed& o, bool all) {
     if (!o.network) return "\nWith --model MODEL, what each algorithm would have taken is simulated.\n";
     if (o.from.rows.empty()) return {};
-    std::string out = fmt::format("\nsimulated under {} with median arrivals, beside what was measured\n", o.model);
+    std::string out = fmt::format(
+        "\nsampled calls simulated one by one under {}, each with its own arrivals, beside what was measured; means\n",
+        o.model);
     std::size_t shown = 0;
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) {
-        if (o.instead[i].empty()) continue;
-        if (!all && ++shown > rows_shown) break;
+        const report::examined& e = o.examined_rows[i];
         const row& r = o.from.rows[i];
+        if (e.instead.empty() || !(all || report::auto_may_replace(o.from, r))) continue;
+        if (!all && ++shown > rows_shown) break;
         table lines{{"ALGORITHM", "RUN TIME", "TAIL", "/MEASURED"},
-                    {"as measured", format_time(r.seen->run_time), format_time(r.seen->tail), "1"}};
-        for (std::size_t k = 0; k < o.instead[i].size() && (all || k < algorithms_shown); ++k) {
-            const report::what_if& w = o.instead[i][k];
+                    {"as measured", format_time(e.run_time), format_time(e.tail), "1"}};
+        for (std::size_t k = 0; k < e.instead.size() && (all || k < algorithms_shown); ++k) {
+            const report::what_if& w = e.instead[k];
             lines.push_back({w.name + (w.extrapolated ? " *" : ""), format_time(w.run_time), format_time(w.tail),
-                             ratio_text(w.run_time, r.seen->run_time)});
+                             ratio_text(w.run_time, e.run_time)});
         }
         out += fmt::format("\n{}, {}{}, {}\n\n{}", operation_text(r), format_bytes(r.bytes),
                            traits(r.what).rooted ? fmt::format(", root {}", r.root) : "", where(o, r),
                            align(lines, {false, true, true, true}));
+        if (!e.ran.empty())
+            out += fmt::format("{} {}: its simulated tail is {} than the measured one\n",
+                               e.ran_is_known ? "what ran:" : "most similar to what ran:", e.ran,
+                               fmt::format("{} {}", percent(std::abs(e.error), 0), e.error < 0 ? "shorter" : "longer"));
     }
+    if (shown == 0 && !all) return {};
     return out;
 }
 
@@ -157,8 +167,12 @@ std::string decisions_text(const observed& o) {
 }  // namespace
 
 std::string observed_text(const observed& o, bool all) {
-    return fmt::format("{}\n{}{}{}{}{}", report::summary(o), rows_text(o, all), overlap_text(o), instead_text(o, all),
-                       recalled_text(o), decisions_text(o));
+    return fmt::format("{}\n\n{}{}{}{}{}{}", report::summary(o), diagnosis_text(o, all), rows_text(o, all),
+                       overlap_text(o), instead_text(o, all), recalled_text(o), decisions_text(o));
+}
+
+std::string watched_text(const observed& o) {
+    return fmt::format("{}\n\n{}{}", report::summary(o), diagnosis_text(o, false), rows_text(o, false));
 }
 
 }  // namespace rubato::cli

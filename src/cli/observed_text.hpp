@@ -1,11 +1,13 @@
-// What `rubato report` prints of an observed program.
+// The report of an observed program for a terminal.
 #pragma once
 
 #include "report/observed.hpp"
 
 namespace rubato::cli {
 
-/// `all`: every row and every algorithm that was simulated, not only those that matter.
+/// `all`: every row and every algorithm.
 std::string observed_text(const report::observed& o, bool all);
+/// Of a program that may still run: the diagnosis and the rows.
+std::string watched_text(const report::observed& o);
 
 }  // namespace rubato::cli

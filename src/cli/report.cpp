@@ -1,9 +1,11 @@
 // rubato report: what was measured, on the terminal and as a page.
 #include "cli/command.hpp"
+#include "cli/comparison_text.hpp"
 #include "cli/observed_text.hpp"
 #include "cli/parallel.hpp"
 #include "cli/report_text.hpp"
 #include "files/output_file.hpp"
+#include "report/compare_runs.hpp"
 #include "report/output.hpp"
 
 #include <fmt/format.h>
@@ -64,22 +66,40 @@ std::string text_of(Write write) {
     return std::move(out).str();
 }
 
+report::observed look_closely(const std::string& file, const std::string& model) {
+    report::observed seen = report::look_at(file, model);
+    for_each_in_parallel(seen.from.rows.size(), "examined", [&](std::size_t i) { report::examine_row(seen, i); });
+    return seen;
+}
+
+/// Two runs of a program, beside each other.
+void compare_observed(const report_options& o) {
+    if (o.files.size() != 2 || !std::ranges::all_of(o.files, [](const auto& f) { return observe::is_observation(f); }))
+        throw error(fmt::format("there are {} files", o.files.size()), "one of them is of an observed program",
+                    "give that file alone, or two of observed programs, which are compared");
+    if (!o.page.empty())
+        throw error("--output is not for two observed programs", "a page is about one",
+                    "leave it out, or give one file");
+    const report::observed first = look_closely(o.files[0], o.model);
+    const report::observed second = look_closely(o.files[1], o.model);
+    const report::run_comparison c = report::compare_runs(first, second);
+    if (o.json)
+        write_out(report::as_json(c).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+    else
+        write_out(comparison_text(c, o.all));
+}
+
 /// The report of an observed program, which differs from that of a measurement.
 void make_observed(const report_options& o) {
-    if (o.files.size() > 1)
-        throw error(fmt::format("there are {} files", o.files.size()),
-                    "one of them is of an observed program, which is reported alone", "give that file alone");
     for (const auto& [option, value] :
          {std::pair{"--csv", &o.csv}, std::pair{"--repro", &o.repro}, std::pair{"--reference", &o.reference}})
         if (!value->empty())
             throw error(fmt::format("{} is not for observed programs", option), "it is about measured contestants",
                         "leave it out");
-    report::observed seen = report::look_at(o.files.front(), o.model);
+    if (o.files.size() > 1) return compare_observed(o);
     check_outputs(o.files, {o.page});
     const files::output_file page(o.page);
-    if (seen.network)
-        for_each_in_parallel(seen.from.rows.size(), "simulated",
-                             [&](std::size_t i) { report::simulate_instead(seen, i); });
+    const report::observed seen = look_closely(o.files.front(), o.model);
     if (!o.page.empty()) page.write(report::as_page(seen));
     if (o.json)
         write_out(report::as_json(seen).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
@@ -125,8 +145,10 @@ void add_report(CLI::App& command, int&) {
     auto o = std::make_shared<report_options>();
     CLI::App* app = command.add_subcommand(
         "report", "show what was measured, or how a program was observed, as tables and as a page");
-    app->add_option("FILES", o->files,
-                    "files of 'rubato bench', whose equal cases are put together; or the file of one observed program")
+    app->add_option(
+           "FILES", o->files,
+           "files of 'rubato bench', whose equal cases are put together; or the file of an observed program, or "
+           "of two, which are compared")
         ->required();
     app->add_option("-o,--output", o->page, "write a page with charts that needs no other file, such as report.html")
         ->type_name("FILE");
@@ -154,14 +176,22 @@ void add_report(CLI::App& command, int&) {
         "from the planned start. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are "
         "those of\n"
         "the common clock.\n"
-        "An observed program has a row per communicator, operation and place of the call. TIME: in the call, sum over\n"
-        "the ranks. WAITING: the share of it until the last rank had arrived. IMBALANCE: the time between the first\n"
-        "and the last arrival, as a multiple of a message's time (--model) or of the tail. FIRST, LAST: the rank in\n"
-        "the communicator that was first or last most often. FORESEEABLE: how much of the spread of arrivals the best\n"
-        "predictor would have predicted, and how often the last rank. --model: what each algorithm would have taken.\n"
-        "If the program did not end, the report is about what its ranks left in FILE.parts.\n"
+        "The report of an observed program begins with a diagnosis: how much of the run is waiting, which places cost\n"
+        "most, who is late there and by which test, where that comes from, what mending it is worth, what to do next.\n"
+        "--json has it as \"diagnosis\". Then it has a row per communicator, operation and place of the call. TIME: "
+        "in\n"
+        "the call, sum over the ranks. WAITING: the share of it until the last rank had arrived. IMBALANCE: the time\n"
+        "between the first and the last arrival, as a multiple of a message's time (--model) or of the tail. FIRST,\n"
+        "LAST: the rank in the world that was first or last most often. FORESEEABLE: how much of the spread of "
+        "arrivals\n"
+        "the best predictor would have predicted, and how often the last rank. --model: what each algorithm would "
+        "have\n"
+        "taken; calls that mode auto leaves alone are listed with --all.\n"
+        "Two observed programs are compared: what the second gained in all, and at each place.\n"
+        "If the program did not end, the report is about what its ranks left in FILE.parts, and says so.\n"
         "Examples:\n"
         "  rubato report solver.rubato -o report.html\n"
+        "  rubato report observed.rubato auto.rubato\n"
         "  rubato report reduce.jsonl -o report.html\n"
         "  rubato report 8-hosts.jsonl 16-hosts.jsonl --all\n"
         "  rubato report reduce.jsonl --reference reduce/binomial --model file:cluster.model -o report.html\n"

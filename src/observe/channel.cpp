@@ -1,7 +1,7 @@
 // The work for every observed call: finding its row, three sums and, for some calls, storing the times.
+#include "observe/part.hpp"
 #include "observe/part_layout.hpp"
 
-#include <atomic>
 #include <exception>
 
 namespace rubato::observe {
@@ -54,6 +54,8 @@ std::size_t recorder::channel::hash::operator()(const key& k) const noexcept {
 
 sums* recorder::channel::record(const seen& s) noexcept {
     const std::uint64_t invocation = calls_++;
+    const std::int64_t before = home_.last_exit_.load(std::memory_order_relaxed);
+    home_.last_exit_.store(s.exit.count(), std::memory_order_relaxed);
     if (mine_ == nullptr) return nullptr;
     const key k{s.site, s.root, s.what, s.how, size_class_of(s.bytes)};
     std::uint32_t& recent = recent_[hash()(k) % recent_.size()];
@@ -74,7 +76,9 @@ sums* recorder::channel::record(const seen& s) noexcept {
     store(total.bytes, total.bytes + s.bytes);
     store(total.time, total.time + (s.exit - s.arrival).count());
     store_last(total.calls, total.calls + 1);
-    keep(invocation, recent - 1, s);
+    // Other threads may have ended a call since this one began.
+    const bool known = before != never && before <= s.arrival.count();
+    keep(invocation, recent - 1, s, known ? s.arrival.count() - before : unknown_time.count());
     store_last(mine_->calls, calls_);
     return &total;
 }
@@ -103,7 +107,7 @@ void add_end(sums& row, time_ns apart, time_ns waited) noexcept {
 
 /// Slots are filled one after the other. When all are full, half of the invocations are dropped. Their slots take the
 /// next ones, of which only half are kept. Only the numbers of invocations decide, so all ranks keep the same ones.
-void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s) {
+void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s, std::int64_t outside) {
     operation& of = operations_[rows_[row].operation];
     event* chosen = nullptr;
     while (chosen == nullptr) {
@@ -126,6 +130,7 @@ void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const se
     store(chosen->tag, std::uint64_t{0});
     store_last(chosen->arrival, s.arrival.count());
     store_last(chosen->exit, s.exit.count());
+    store_last(chosen->outside, outside);
     store_last(chosen->tag, tag_of(invocation, row));
 }
 

@@ -41,6 +41,9 @@ mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
     unlink(path_.c_str());  // another running program may have it mapped
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file_ < 0) fail(errno);
+    struct flock all {};
+    all.l_type = F_WRLCK;
+    (void)fcntl(file_, F_SETLK, &all);  // a file system without locks does without
     void* room = mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const int why = room == MAP_FAILED ? errno : (begin_ = static_cast<std::byte*>(room), extend(least_step));
     if (why == 0) return;
@@ -78,6 +81,16 @@ bool mapped_file::grow_to(std::size_t bytes) {
     std::fprintf(stderr, "rubato: cannot record more in '%s': %s; what is recorded so far stays\n", path_.c_str(),
                  std::strerror(why));
     return false;
+}
+
+bool is_being_written(const std::filesystem::path& file) {
+    const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (opened < 0) return false;
+    struct flock all {};
+    all.l_type = F_WRLCK;
+    const bool locked = fcntl(opened, F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
+    close(opened);
+    return locked;
 }
 
 }  // namespace rubato::observe

@@ -6,7 +6,8 @@
 
 namespace rubato::observe {
 
-/// Its bytes are allocated on the disk before they are written: a store without disk space would end the program.
+/// Its bytes are allocated on the disk before they are written: a store without disk space would end the program. It is
+/// locked as long as the process lives.
 class mapped_file {
 public:
     /// Makes an empty file, and its folder if there is none. Throws if it cannot.
@@ -29,5 +30,8 @@ private:
     std::size_t size_ = 0;
     bool full_ = false;
 };
+
+/// Whether a process has it as a mapped_file, this one not counted.
+bool is_being_written(const std::filesystem::path& file);
 
 }  // namespace rubato::observe

@@ -8,6 +8,7 @@
 #include "direct/decision.hpp"
 #include "observe/part.hpp"
 #include "observe/recalled.hpp"
+#include "observe/run_begun.hpp"
 
 #include <iosfwd>
 #include <optional>
@@ -36,6 +37,24 @@ struct invocation {
     std::uint64_t number = 0;
     std::vector<time_ns> arrivals{};
     std::vector<time_ns> exits{};
+    /// Of each rank, from its call before, on any communicator, to its arrival; empty if not known of all.
+    std::vector<time_ns> outside{};
+};
+
+/// An invocation in short.
+struct brief {
+    std::uint64_t number = 0;
+    std::int32_t last = -1;  ///< rank of the communicator; -1: all arrived together
+    time_ns waited{};        ///< until the last arrived, mean over the ranks
+};
+
+/// How late ranks were: a row of cells per rank or group of neighbouring ranks, a column per invocation or group of
+/// successive ones. A cell has the mean, over its invocations, of the latest of its ranks.
+struct lateness_map {
+    std::int32_t ranks = 1;                ///< in a cell, at most
+    std::vector<std::uint64_t> numbers{};  ///< of each column's first invocation
+    std::vector<std::size_t> counts{};     ///< invocations of each column
+    std::vector<std::vector<time_ns>> columns{};
 };
 
 /// Computed from invocations that all ranks kept. Medians unless something else is said.
@@ -49,7 +68,9 @@ struct arrivals_seen {
     who_often last{};
     predictability predictable{};
     std::vector<time_ns> pattern{};      ///< each rank's arrival, from the earliest on
-    std::vector<invocation> examples{};  ///< in their order
+    lateness_map map{};                  ///< of all of them
+    std::vector<brief> all{};            ///< in their order
+    std::vector<invocation> examples{};  ///< some of them, at random, in their order
 };
 
 struct row {
@@ -81,11 +102,14 @@ struct observation {
     std::int32_t ranks = 0;
     std::vector<std::string> hosts{};  ///< of each rank; empty where nothing is known
     std::string mode{};                ///< of the drop-in
-    bool ended = true;                 ///< false: made from the parts of a program that was ended
-    std::int32_t parts = 0;            ///< ranks of which something is known
-    std::string model{};               ///< of the network, if the program noted one
-    profile_read profile{};            ///< of earlier runs
-    std::uint64_t lost = 0;            ///< calls that are in no row, for lack of room
+    bool ended = true;                 ///< false: made from the parts of a program that was ended, or still runs
+    std::int32_t running = 0;          ///< ranks that run on a host from where that can be seen
+    run_begun begun{};
+    time_ns duration{};      ///< from MPI_Init to MPI_Finalize, or as far as is known
+    std::int32_t parts = 0;  ///< ranks of which something is known
+    std::string model{};     ///< of the network, if the program noted one
+    profile_read profile{};  ///< of earlier runs
+    std::uint64_t lost = 0;  ///< calls that are in no row, for lack of room
     std::vector<communicator> communicators{};
     std::vector<site> sites{};
     std::vector<row> rows{};               ///< most time first

@@ -1,13 +1,17 @@
 #include "files/json_lines.hpp"
 #include "files/output_file.hpp"
 #include "observe/decision_json.hpp"
+#include "observe/mapped_file.hpp"
 #include "observe/observation.hpp"
+#include "observe/patterns.hpp"
 #include "results/json_time.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
+#include <iterator>
 
 namespace rubato::observe {
 namespace {
@@ -29,14 +33,24 @@ NLOHMANN_JSON_SERIALIZE_ENUM(form, {{form::blocking, "blocking"},
                                     {form::persistent, "persistent"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(who_often, rank, share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(predictability, predictor, error, deviation, last_right)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(invocation, number, arrivals, exits)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(arrivals_seen, invocations, run_time, tail, imbalance, waiting, first, last,
-                                   predictable, pattern, examples)
+void to_json(json& j, const brief& b) { j = {b.number, b.last, b.waited.count()}; }
+void from_json(const json& j, brief& b) {
+    j.at(0).get_to(b.number);
+    j.at(1).get_to(b.last);
+    b.waited = time_ns(j.at(2).get<std::int64_t>());
+}
+
+// Versions before wrote less of these.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(invocation, number, arrivals, exits, outside)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(lateness_map, ranks, numbers, counts, columns)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(arrivals_seen, invocations, run_time, tail, imbalance, waiting, first,
+                                                last, predictable, pattern, map, all, examples)
+
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
 // The members that are in the first line.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, parts, model,
-                                                profile, lost)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, begun,
+                                                duration, parts, model, profile, lost)
 
 void to_json(json& j, const row& r) {
     j = {{"communicator", r.communicator},
@@ -82,9 +96,24 @@ bool consistent(const observation& o, const row& r) {
     const std::size_t ranks = o.communicators[r.communicator].members.size();
     if (ranks == 0 || r.bytes < 0 || r.root < 0 || r.apart < time_ns{} || r.waited < time_ns{}) return false;
     if (!r.seen) return true;
-    return r.seen->pattern.size() == ranks && std::ranges::all_of(r.seen->examples, [&](const invocation& i) {
-               return i.arrivals.size() == ranks && i.exits.size() == ranks;
+    const auto is_rank = [&](const brief& b) { return b.last >= -1 && b.last < static_cast<std::int32_t>(ranks); };
+    const lateness_map& map = r.seen->map;
+    const std::size_t columns = map.columns.size();
+    if (map.ranks < 1) return false;
+    const std::size_t cells = (ranks - 1) / static_cast<std::size_t>(map.ranks) + 1;
+    const auto is_full = [&](const auto& column) { return column.size() == cells; };
+    return r.seen->pattern.size() == ranks && std::ranges::all_of(r.seen->all, is_rank) &&
+           map.numbers.size() == columns && map.counts.size() == columns && std::ranges::all_of(map.columns, is_full) &&
+           std::ranges::all_of(r.seen->examples, [&](const invocation& i) {
+               return i.arrivals.size() == ranks && i.exits.size() == ranks &&
+                      (i.outside.empty() || i.outside.size() == ranks);
            });
+}
+
+void add_what_older_versions_left_out(row& r) {
+    if (!r.seen || r.seen->examples.empty()) return;
+    if (r.seen->all.empty()) std::ranges::transform(r.seen->examples, std::back_inserter(r.seen->all), in_short);
+    if (r.seen->map.columns.empty()) r.seen->map = map_of(r.seen->examples);
 }
 
 void take(observation& o, std::string_view kind, const json& fields) {
@@ -96,6 +125,7 @@ void take(observation& o, std::string_view kind, const json& fields) {
     if (kind != "row") return;
     o.rows.push_back(row_from(fields));
     if (!consistent(o, o.rows.back())) throw json::other_error::create(501, "a row that contradicts the rest", nullptr);
+    add_what_older_versions_left_out(o.rows.back());
 }
 
 fs::path parts_folder(const fs::path& file) {
@@ -125,10 +155,14 @@ bool parts_are_newer(const fs::path& file) {
 observation from_parts(const fs::path& file) {
     std::error_code none;
     std::vector<std::pair<fs::file_time_type, part>> found;
+    std::int32_t running = 0;
     for (const fs::directory_entry& e : fs::directory_iterator(parts_folder(file), none)) {
         std::ifstream in(e.path(), std::ios::binary);
         const std::string all(std::istreambuf_iterator<char>(in), {});
-        if (auto p = decode(std::as_bytes(std::span(all)))) found.emplace_back(e.last_write_time(none), std::move(*p));
+        auto p = decode(std::as_bytes(std::span(all)));
+        if (!p) continue;
+        running += is_being_written(e.path()) ? 1 : 0;
+        found.emplace_back(e.last_write_time(none), std::move(*p));
     }
     // A run of fewer ranks leaves parts of an earlier one in place; the newest decides.
     std::ranges::stable_sort(found, std::greater{}, [](const auto& f) { return f.first; });
@@ -140,6 +174,9 @@ observation from_parts(const fs::path& file) {
                     our_lines.way_out);
     observation o = summarise(parts);
     o.ended = false;
+    o.running = running;
+    if (const std::int64_t now = std::time(nullptr); running > 0 && o.begun.when > 0 && now > o.begun.when)
+        o.duration = std::max(o.duration, time_ns(std::chrono::seconds(now - o.begun.when)));
     return o;
 }
 

@@ -73,7 +73,8 @@ private:
             case record_kind::site: take_site(in); break;
             case record_kind::channel: take_channel(in); break;
             case record_kind::sums: take_sums(in); break;
-            case record_kind::events: take_events(in); break;
+            case record_kind::old_events: take_events<old_event>(in); break;
+            case record_kind::events: take_events<event>(in); break;
         }
     }
 
@@ -133,15 +134,20 @@ private:
         for (std::uint32_t i = 0; i < b.count && in.take(one); ++i) raw_[b.channel].rows.push_back(one);
     }
 
+    static event with_outside(const old_event& e) { return {e.tag, e.arrival, e.exit, unknown_time.count()}; }
+    static event with_outside(const event& e) { return e; }
+
+    template <class Event>
     void take_events(cursor& in) {
         block_part b{};
         if (!in.take(b) || b.channel >= raw_.size()) return;
         raw_channel& to = raw_[b.channel];
         if (b.first == 0) to.skipped[b.operation] = b.skipped;
         const std::uint64_t skipped = to.skipped[b.operation];
-        event one{};
+        Event one{};
         for (std::uint32_t i = 0; i < b.count && in.take(one); ++i)
-            if (one.tag >> row_bits != 0 && kept(invocation_of(one.tag), skipped)) to.events.push_back(one);
+            if (one.tag >> row_bits != 0 && kept(invocation_of(one.tag), skipped))
+                to.events.push_back(with_outside(one));
     }
 
     void finish() {
@@ -152,7 +158,9 @@ private:
                 if (row_of(e.tag) >= to.rows.size() || to.rows[row_of(e.tag)].calls == 0 || !plausible(e.arrival) ||
                     !plausible(e.exit) || e.exit < e.arrival || e.exit - e.arrival > most_time)
                     continue;
-                to.events.push_back({invocation_of(e.tag), row_of(e.tag), time_ns(e.arrival), time_ns(e.exit)});
+                const bool known = e.outside >= 0 && e.outside <= most_time;
+                to.events.push_back({invocation_of(e.tag), row_of(e.tag), time_ns(e.arrival), time_ns(e.exit),
+                                     known ? time_ns(e.outside) : unknown_time});
             }
             std::ranges::sort(to.events, {}, &part_event::invocation);
             const auto same = [](const part_event& a, const part_event& b) { return a.invocation == b.invocation; };

@@ -32,11 +32,14 @@ struct part_row {
     time_ns waited{};  ///< in that call, which may have ended others, too: then a part of it
 };
 
+inline constexpr time_ns unknown_time{-1};
+
 struct part_event {
     std::uint64_t invocation = 0;  ///< its number among the calls of the communicator
     std::size_t row = 0;
     time_ns arrival{};
     time_ns exit{};
+    time_ns outside = unknown_time;  ///< from the end of the process's call before, on any communicator, to the arrival
 };
 
 struct part_channel {

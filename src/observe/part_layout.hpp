@@ -18,7 +18,8 @@ struct file_head {
     std::uint64_t used;  ///< bytes, this included
 };
 
-enum class record_kind : std::uint32_t { process = 1, clock, note, site, channel, sums, events };
+/// Times came in events without `outside` once.
+enum class record_kind : std::uint32_t { process = 1, clock, note, site, channel, sums, old_events, events = 16 };
 
 struct record_head {
     std::uint32_t kind;
@@ -88,10 +89,17 @@ struct sums {
     std::array<std::uint8_t, 5> unused;
 };
 
+struct old_event {
+    std::uint64_t tag;  ///< 0: not in use
+    std::int64_t arrival;
+    std::int64_t exit;
+};
+
 struct event {
     std::uint64_t tag;  ///< 0: not in use
     std::int64_t arrival;
     std::int64_t exit;
+    std::int64_t outside;  ///< see part_event
 };
 
 /// Of an operation. It always gets its first block, the others as long as the channel has room.

@@ -1,6 +1,7 @@
 #include "observe/patterns.hpp"
 
 #include "arrival/predictor.hpp"
+#include "core/splitmix.hpp"
 #include "rubato/arrival.hpp"
 #include "statistics/statistics.hpp"
 
@@ -12,10 +13,11 @@ namespace {
 
 /// Predicting more times would noticeably delay the end of a program.
 constexpr std::size_t most_predicted = std::size_t{1} << 16;
-/// Enough for a picture.
-constexpr std::size_t most_examples = 64;
+/// Enough to simulate, and for a picture.
+constexpr std::size_t most_examples = 256;
 constexpr std::size_t fewest_examples = 4;
 constexpr std::size_t most_example_times = std::size_t{1} << 14;
+constexpr std::size_t most_map_side = 64;
 
 double count(time_ns t) { return static_cast<double>(t.count()); }
 
@@ -69,13 +71,25 @@ who_often most_often(const std::vector<std::size_t>& times, std::size_t invocati
             static_cast<double>(*most) / static_cast<double>(invocations)};
 }
 
+/// At random: every third, say, of calls at which ranks take turns to be late would mislead.
 std::vector<invocation> examples_of(std::vector<invocation> met) {
     const std::size_t most =
         std::clamp(most_example_times / met.front().arrivals.size(), fewest_examples, most_examples);
     if (met.size() <= most) return met;
+    splitmix random(1);
     std::vector<invocation> some;
-    for (std::size_t i = 0; i < most; ++i) some.push_back(std::move(met[i * met.size() / most]));
+    const std::size_t all = met.size();
+    for (std::size_t i = 0; i < all; ++i)
+        if (random.below(all - i) < most - some.size()) some.push_back(std::move(met[i]));
     return some;
+}
+
+/// From their arrivals until the last rank is there, mean over the ranks.
+time_ns mean_waiting(const invocation& m) {
+    const time_ns last = std::ranges::max(m.arrivals);
+    double sum = 0;
+    for (std::size_t r = 0; r < m.arrivals.size(); ++r) sum += count(std::min(last, m.exits[r]) - m.arrivals[r]);
+    return time_ns(std::llround(sum / static_cast<double>(m.arrivals.size())));
 }
 
 }  // namespace
@@ -85,6 +99,36 @@ double predictability::share() const {
 }
 
 time_ns median_time(std::span<const double> ns) { return time_ns(std::llround(median(ns))); }
+
+lateness_map map_of(std::span<const invocation> met) {
+    const std::size_t ranks = met.front().arrivals.size();
+    const std::size_t together = (ranks + most_map_side - 1) / most_map_side;
+    const std::size_t columns = std::min(met.size(), most_map_side);
+    lateness_map map;
+    map.ranks = static_cast<std::int32_t>(together);
+    for (std::size_t c = 0; c < columns; ++c) {
+        const auto in =
+            met.subspan(c * met.size() / columns, (c + 1) * met.size() / columns - c * met.size() / columns);
+        map.numbers.push_back(in.front().number);
+        map.counts.push_back(in.size());
+        std::vector<time_ns>& column = map.columns.emplace_back();
+        for (std::size_t r = 0; r < ranks; r += together) {
+            double sum = 0;
+            for (const invocation& m : in) {
+                const auto first = m.arrivals.begin() + static_cast<std::ptrdiff_t>(r);
+                const auto n = static_cast<std::ptrdiff_t>(std::min(together, ranks - r));
+                sum += count(*std::max_element(first, first + n));
+            }
+            column.push_back(time_ns(std::llround(sum / static_cast<double>(in.size()))));
+        }
+    }
+    return map;
+}
+
+brief in_short(const invocation& m) {
+    const bool together = absolute_imbalance(m.arrivals) == time_ns{};
+    return {m.number, together ? -1 : static_cast<std::int32_t>(last_of(m.arrivals)), mean_waiting(m)};
+}
 
 arrivals_seen describe(std::vector<invocation> met, std::uint64_t calls) {
     const std::size_t ranks = met.front().arrivals.size();
@@ -100,6 +144,7 @@ arrivals_seen describe(std::vector<invocation> met, std::uint64_t calls) {
         tails.push_back(count(tail(m.arrivals, m.exits)));
         const time_ns spread = absolute_imbalance(m.arrivals);
         imbalance += count(spread);
+        out.all.push_back(in_short(m));
         if (spread == time_ns{}) continue;
         ++firsts[static_cast<std::size_t>(std::ranges::min_element(m.arrivals) - m.arrivals.begin())];
         ++lasts[last_of(m.arrivals)];
@@ -117,6 +162,7 @@ arrivals_seen describe(std::vector<invocation> met, std::uint64_t calls) {
     const time_ns earliest = std::ranges::min(out.pattern);
     for (time_ns& t : out.pattern) t -= earliest;
     out.predictable = best_predictor(met, calls > met.size());
+    out.map = map_of(met);
     out.examples = examples_of(std::move(met));
     return out;
 }

@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <limits>
-
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>

@@ -5,8 +5,10 @@
 #include "rubato/problem.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,7 +68,7 @@ public:
     /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
     void common_time(time_ns own, time_ns common);
     /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate;
-    /// {"mode": "..."}; or what came from a profile (recalled.hpp).
+    /// {"mode": "..."}; when the run began (run_begun.hpp); or what came from a profile (recalled.hpp).
     void note(std::string_view json_line);
     /// All bytes of the file, for rank 0. No thread may record meanwhile.
     std::span<const std::byte> bytes() const;
@@ -89,6 +91,8 @@ private:
     std::map<std::vector<std::int32_t>, channels_of_members> by_members_{};  ///< as the file has them
     std::unordered_map<const void*, std::uint32_t> sites_{};
     std::vector<std::unique_ptr<channel>> channels_{};
+    std::atomic<std::int64_t> last_exit_{never};  ///< of the process's calls
+    static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
 };
 
 /// One more call of a row; any thread.
@@ -143,7 +147,7 @@ private:
     /// Its place among the rows; past the end if there is no room.
     std::size_t find_or_add(const key& k);
     std::uint32_t operation_of(key k);
-    void keep(std::uint64_t invocation, std::size_t row, const seen& s);
+    void keep(std::uint64_t invocation, std::size_t row, const seen& s, std::int64_t outside);
     event* slot(std::uint32_t which, std::size_t i);
 
     recorder& home_;

@@ -59,6 +59,7 @@ public:
                 add(*p, c);
             }
             for (const std::string& n : p->notes) take_note(n);
+            made_.duration = std::max(made_.duration, duration_of(*p));
         }
         for (const auto& [key, v] : views_) take(key.first, v);
         for (std::size_t i = 0; i < made_.rows.size(); ++i) finish(i);
@@ -90,6 +91,8 @@ private:
             made_.model = note["model"].get<std::string>();
         else if (is("mode"))
             made_.mode = note["mode"].get<std::string>();
+        else if (note.contains("run"))
+            note_in(note["run"], made_.begun);
         else if (note.contains("profile"))
             note_in(note["profile"], made_.profile);
         else if (recalled r; note.contains("recalled") && note_in(note["recalled"], r))
@@ -112,6 +115,20 @@ private:
     template <class T>
     static void add_once(std::vector<T>& all, const T& one) {
         if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+    }
+
+    /// From the first time on its clock to the last.
+    static time_ns duration_of(const part& p) {
+        time_ns begin = longest_time;
+        time_ns end = -longest_time;
+        const auto include = [&](time_ns first, time_ns last) {
+            begin = std::min(begin, first);
+            end = std::max(end, last);
+        };
+        for (const clock_point& c : p.clock) include(c.own, c.own);
+        for (const part_channel& c : p.channels)
+            for (const part_event& e : c.events) include(e.arrival, e.exit);
+        return std::max(time_ns{}, end - begin);
     }
 
     std::size_t communicator_of(const members& m) {
@@ -194,6 +211,7 @@ private:
         for (std::size_t i = 0; i < ranks; ++i) {
             met.arrivals.push_back(v.parts[i]->to_common(all[i]->arrival));
             met.exits.push_back(met.arrivals.back() + (all[i]->exit - all[i]->arrival));
+            if (all[i]->outside != unknown_time) met.outside.push_back(all[i]->outside);
             in[i] = rows[i][all[i]->row];
             const row& a = made_.rows[in[i]];
             const row& b = made_.rows[in.front()];
@@ -203,6 +221,7 @@ private:
         if (most - least > longest_spread) return;
         for (time_ns& t : met.arrivals) t -= least;
         for (time_ns& t : met.exits) t -= least;
+        if (met.outside.size() < ranks) met.outside.clear();
         // Ranks may have called from several places: the invocation counts for each of them.
         std::vector<std::size_t> places = in;
         std::ranges::sort(places);
@@ -212,8 +231,9 @@ private:
             for (std::size_t i = 0; i < ranks; ++i) {
                 if (in[i] != place) continue;
                 const double stay = static_cast<double>((met.exits[i] - met.arrivals[i]).count());
-                to.stayed += stay;
-                to.waited += std::min(stay, static_cast<double>((most - least - met.arrivals[i]).count()));
+                share_waited& shares = met.number == 0 ? to.first_call : to.others;
+                shares.stayed += stay;
+                shares.waited += std::min(stay, static_cast<double>((most - least - met.arrivals[i]).count()));
             }
             to.met.push_back(met);
         }
@@ -234,15 +254,25 @@ private:
         if (!from.stays.empty()) r.median = median_time(from.stays);
         if (from.met.empty()) return;
         r.seen = describe(std::move(from.met), r.calls);
-        r.seen->waiting = from.stayed > 0 ? from.waited / from.stayed : 0;
+        // The first call is always kept, and often waits long: it stands for itself.
+        const double all = static_cast<double>(r.time.count());
+        const double rest = from.others.stayed > 0 ? from.others.waited / from.others.stayed : 0;
+        const double waited = from.first_call.waited + rest * std::max(0., all - from.first_call.stayed);
+        r.seen->waiting = all > 0 ? std::min(1., waited / all) : 0;
     }
+
+    /// Sums over invocations that all ranks kept: time in the call, and of it until the last rank was there.
+    struct share_waited {
+        double stayed = 0;
+        double waited = 0;
+    };
 
     struct collected {
         std::map<std::int32_t, std::pair<std::uint64_t, std::int64_t>> by_rank{};  ///< calls and bytes
         std::vector<invocation> met{};
         std::vector<double> stays{};  ///< times in the call, also of invocations that not all ranks kept
-        double stayed = 0;            ///< their sum over invocations that all ranks kept
-        double waited = 0;
+        share_waited first_call{};    ///< of the communicator
+        share_waited others{};
     };
 
     observation made_{};

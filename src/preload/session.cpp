@@ -4,6 +4,7 @@
 #include "mpi/private_communicator.hpp"
 #include "mpi/synchronise.hpp"
 #include "observe/observation.hpp"
+#include "observe/run_begun.hpp"
 #include "preload/gather_bytes.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/network.hpp"
@@ -157,6 +158,7 @@ void session::agree_on_settings() {
                 const std::string_view name = said_mode == said.end() ? "observe" : std::string_view(said_mode->second);
                 const bool by_rules = settings_.mode == mode::rules;  // a file's name may need quotes
                 notes_.recorder()->note(fmt::format(R"({{"mode":"{}"}})", by_rules ? "rules" : name));
+                notes_.recorder()->note(to_line(observe::begin_of_this()));
             } catch (const std::exception& e) {
                 if (named) throw;
                 notes_.warn(fmt::format("nothing is recorded: {}", e.what()));

@@ -208,14 +208,23 @@ function sequential(share) {
     return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * (at - Math.floor(at)))).join(',')})`;
 }
 
-/// rows: one per invocation, a number per rank; numbers: of the invocations, if they are not 1, 2, ...
-function heat_map({rows, text, numbers = rows.map((_, k) => k + 1), width = 1180}) {
+/// rows: one per invocation, a number per rank; numbers: of the invocations, if they are not 1, 2, ...; names: of the
+/// ranks, if they are not 0, 1, ...
+function heat_map({
+    rows,
+    text,
+    numbers = rows.map((_, k) => k + 1),
+    names = rows[0].map((_, r) => r),
+    tip = (k, r, late) =>
+        `rank ${names[r]}, invocation ${numbers[k]}\n${late === 0 ? 'came first' : `${text(late)} after the first`}`,
+    width = 1180
+}) {
     const ranks = rows[0].length;
     const [left, top] = [64, 6];
     const cell_height = Math.max(3, Math.min(18, 420 / ranks));
     const cell_width = Math.min(40, (width - left - 130) / rows.length);
     const [right, bottom] = [left + cell_width * rows.length, top + cell_height * ranks];
-    const high = Math.max(1, ...rows.flat());
+    const high = Math.max(1, most(rows.flat()));
     const legend = Math.max(90, Math.min(180, bottom - top));
     const drawing = svg(
         'svg',
@@ -229,15 +238,14 @@ function heat_map({rows, text, numbers = rows.map((_, k) => k + 1), width = 1180
             height: (cell_height + 0.3).toFixed(2),
             fill: sequential(late / high)
         });
-        cell.dataset.tip =
-            `rank ${r}, invocation ${numbers[k]}\n${late === 0 ? 'came first' : `${text(late)} after the first`}`;
+        cell.dataset.tip = tip(k, r, late);
         drawing.append(cell);
     }));
     const every =
         (n, room,
          needed) => [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512].find(s => room * s >= needed) || n;
     for (let r = 0; r < ranks; r += every(ranks, cell_height, 16))
-        drawing.append(svg('text', {x: left - 8, y: top + (r + 0.5) * cell_height + 4, 'text-anchor': 'end'}, r));
+        drawing.append(svg('text', {x: left - 8, y: top + (r + 0.5) * cell_height + 4, 'text-anchor': 'end'}, names[r]));
     for (let k = 0; k < rows.length; k += every(rows.length, cell_width, Math.max(26, 9 * `${most(numbers)}`.length)))
         drawing.append(svg('text', {x: left + (k + 0.5) * cell_width, y: bottom + 16, 'text-anchor': 'middle'}, numbers[k]));
     drawing.append(
@@ -270,7 +278,7 @@ const step_colours = {
     copy: 'var(--c4)'
 };
 /// One call: for each rank its arrival, its steps, its exit.
-function timeline({arrivals, exits, steps, text, width = 1180}) {
+function timeline({arrivals, exits, steps, text, names = arrivals.map((_, r) => r), width = 1180}) {
     const ranks = arrivals.length;
     const [left, right, top] = [64, width - 30, 8];
     const row = Math.max(5, Math.min(22, 620 / ranks));
@@ -278,16 +286,19 @@ function timeline({arrivals, exits, steps, text, width = 1180}) {
     const times = [...arrivals, ...exits, ...(steps || []).flat().flatMap(s => [s[2], s[3]])];
     const scale = linear(Math.min(0, least(times)), most(times), left, right);
     const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call'});
-    for (const v of scale.ticks)
-        drawing.append(
-            svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}),
-            svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
+    const labelled = Math.ceil(64 * scale.ticks.length / (right - left));
+    scale.ticks.forEach((v, i) => {
+        drawing.append(svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}));
+        if (i % labelled === 0)
+            drawing.append(svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
+    });
     const every = Math.max(1, Math.ceil(14 / row));
     const last = exits.indexOf(Math.max(...exits));
     for (let r = 0; r < ranks; ++r) {
         const y = top + r * row;
         const group = svg('g', {class: 'rank'});
-        if (r % every === 0) group.append(svg('text', {x: left - 8, y: y + row / 2 + 4, 'text-anchor': 'end'}, r));
+        if (r % every === 0)
+            group.append(svg('text', {x: left - 8, y: y + row / 2 + 4, 'text-anchor': 'end'}, names[r]));
         const bar = svg('rect', {
             class: 'call',
             x: scale(arrivals[r]),
@@ -298,7 +309,7 @@ function timeline({arrivals, exits, steps, text, width = 1180}) {
             fill: steps ? 'var(--faint)' : 'var(--c6)'
         });
         bar.dataset.tip =
-            `rank ${r}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
+            `rank ${names[r]}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
         group.append(bar);
         for (const [kind, peer, begin, end] of (steps && steps[r]) || []) {
             const s = svg('rect', {
@@ -328,6 +339,35 @@ function timeline({arrivals, exits, steps, text, width = 1180}) {
     drawing.append(
         svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'time since the first arrival'),
         svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
+    return drawing;
+}
+/// values: from the smallest to the largest, at equal shares of all.
+function quantile_chart({values, text, width = 1180}) {
+    const [left, right, top, bottom] = [74, width - 24, 10, 190];
+    const scale = linear(0, Math.max(1, most(values)), bottom, top);
+    const x = i => left + (right - left) * i / (values.length - 1);
+    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'waiting'});
+    for (const v of scale.ticks)
+        drawing.append(
+            svg('line', {class: 'grid', x1: left, x2: right, y1: scale(v), y2: scale(v)}),
+            svg('text', {x: left - 8, y: scale(v) + 4, 'text-anchor': 'end'}, text(v)));
+    for (const share of [0, 0.25, 0.5, 0.75, 1])
+        drawing.append(svg(
+            'text', {x: left + (right - left) * share, y: bottom + 16, 'text-anchor': 'middle'}, `${100 * share} %`));
+    drawing.append(
+        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'of the calls'),
+        svg('polyline', {
+            class: 'quantiles',
+            points: values.map((v, i) => `${x(i).toFixed(1)},${scale(v).toFixed(1)}`).join(' '),
+            fill: 'none',
+            stroke: 'var(--c1)',
+            'stroke-width': 2
+        }));
+    values.forEach((v, i) => {
+        const dot = svg('circle', {cx: x(i), cy: scale(v), r: 3, fill: 'var(--c1)'});
+        dot.dataset.tip = `${Math.round(100 * i / (values.length - 1))} % of the calls wait at most ${text(v)}`;
+        drawing.append(dot);
+    });
     return drawing;
 }
 function step_key(kinds) {

@@ -1,9 +1,8 @@
 // What a program did, as observed, and how long it would have taken with other algorithms.
 #pragma once
 
-#include "observe/observation.hpp"
+#include "report/examine.hpp"
 #include "report/symbols.hpp"
-#include "rubato/model.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -11,14 +10,6 @@
 #include <optional>
 
 namespace rubato::report {
-
-/// A row with an algorithm of ours instead: simulated with the median arrivals.
-struct what_if {
-    std::string name{};  ///< "reduce/chain@8KiB"
-    time_ns run_time{};
-    time_ns tail{};
-    bool extrapolated = false;  ///< from fewer ranks
-};
 
 /// What a call that does not block cost the program, and what it need not have: means over calls whose end was seen.
 struct overlap_seen {
@@ -39,15 +30,17 @@ struct observed {
     std::vector<place> places{};  ///< of the observation's sites
     std::string model{};          ///< as it was given; empty if none
     std::optional<rubato::model> network{};
-    std::vector<std::vector<what_if>> instead{};  ///< of each row, the best first; empty if nothing was simulated
-    std::vector<std::optional<time_ns>> alone{};  ///< of rows that do not block, see overlap_seen; as `instead`
+    std::vector<examined> examined_rows{};  ///< of each row; empty ones where arrivals were not seen
 };
 
-/// Reads a file, or the parts of a program that did not end, and finds the places. An empty model: the file's, if it
-/// has one. Throws as observe::read and parse_model do.
+/// Reads a file, or the parts of a program that did not end, and finds the places. Rows of one line of the source
+/// become one: compilers make several calls of it. An empty model: the file's, if it has one. Throws as observe::read
+/// and parse_model do.
 observed look_at(const std::string& file, const std::string& model);
-/// Simulates all algorithms that can solve the row's problem, each with its best segment size. Rows are independent.
-void simulate_instead(observed& o, std::size_t row);
+/// The same of what was read already, by its own model.
+observed look_at(observe::observation from, const std::string& file);
+/// Fills in what was examined. Rows are independent.
+void examine_row(observed& o, std::size_t row);
 
 /// Nothing if the row's calls block, or no end of one was seen.
 std::optional<overlap_seen> overlap_of(const observed& o, std::size_t row);
@@ -56,12 +49,17 @@ std::optional<overlap_seen> overlap_of(const observed& o, std::size_t row);
 /// above 1, arrivals are imbalanced). Without a model, as a multiple of the tail.
 double imbalance_factor(const observed& o, const observe::row& r);
 
-/// "solver: 16 ranks on 4 hosts, Open MPI 4.1.4"; a line more for a profile, and if the program did not end.
+/// "solver: 16 ranks on 4 hosts, Open MPI 4.1.4"; lines more for when and how it ran, for a profile, and if the program
+/// did not end.
 std::string summary(const observed& o);
+/// The rank in the world of a communicator's rank.
+std::int32_t world_rank(const observed& o, const observe::row& r, std::int32_t who);
 /// "all 16 ranks", "4 ranks: 0, 2, 4, 6"
 std::string members_text(const observed& o, const observe::communicator& c);
 
-nlohmann::ordered_json as_json(const observed& o);
+/// What pictures do not need may be left out.
+enum class amount : std::uint8_t { everything, shown };
+nlohmann::ordered_json as_json(const observed& o, amount examples = amount::everything);
 /// One page that needs nothing else.
 std::string as_page(const observed& o);
 

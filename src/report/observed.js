@@ -2,8 +2,33 @@
 
 const of_row = r => `${r.collective}${r.root === null ? '' : `, root ${r.root}`}, ${bytes_text(r.bytes)}, ${r.where}`;
 const state = {
-    row: data.rows.find(r => r.examples) || data.rows[0]
+    row: data.rows.find(r => r.map) || data.rows[0],
+    which: 0
 };
+// As wide as there is room; drawn again when that changes.
+const room = id => Math.max(280, Math.min(1180, at(id).clientWidth));
+
+function diagnosis() {
+    at('headline').textContent = data.headline;
+    const named = data.diagnosis.map((d, i) => ({...d, ...data.words[i]})).filter(d => d.cause !== 'none');
+    at('findings').replaceChildren(...named.slice(0, 8).map(
+        d => html(
+            'li', {'data-cause': d.cause},
+            html('h3', {}, `${d.place} `, html('span', {class: 'cause'}, d.cause)),
+            html('p', {}, d.sentences.join(' ')),
+            html('p', {}, `${d.next}${d.command ? ':' : '.'}`),
+            d.command ? html('pre', {tabindex: 0}, d.command) : null)));
+    at('worth_section').hidden = !data.worth.length;
+    const of_run = w => data.duration > 0 && w.gain_s !== null ? w.gain_s * 1e9 / data.duration : null;
+    at('worth').replaceChildren(table(
+        [
+            {title: 'The run', value: w => w.change, cell: w => w.change},
+            time_column('Would save', w => w.gain_s === null ? null : w.gain_s * 1e9),
+            share_column('Of the run', of_run),
+            share_column('Error', w => w.error),
+        ],
+        data.worth));
+}
 
 const foreseeable = r => r.predictable && r.imbalance > 0 ? r.predictable.share : null;
 
@@ -12,13 +37,16 @@ function who_column(title, get) {
         title,
         number: true,
         value: r => get(r) ? get(r).rank : null,
-        cell: r => get(r) ? html('span', {}, get(r).rank, html('i', {class: 'below'}, percent(get(r).share))) : '\u2013'
+        cell: r => get(r) ? html(
+                                'span', {title: get(r).host ? `on ${get(r).host}` : null}, get(r).rank,
+                                html('i', {class: 'below'}, percent(get(r).share))) :
+                            '\u2013'
     };
 }
 
 function rows() {
     const several = data.communicators.length > 1;
-    at('rows').replaceChildren(
+    const made =
         table(
             [
                 {
@@ -47,7 +75,7 @@ function rows() {
                     title: 'Imbalance',
                     number: true,
                     value: r => r.imbalance_factor,
-                    cell: r => r.examples ? html(
+                    cell: r => r.imbalance_factor !== undefined ? html(
                                                 'span', {}, `${digits(r.imbalance_factor)}\u00d7`,
                                                 html('i', {class: 'below'}, time_text(r.imbalance))) :
                                             '\u2013'
@@ -65,29 +93,72 @@ function rows() {
                             html('i', {class: 'below'}, `last ${percent(r.predictable.last_right)}`))
                 },
             ].filter(Boolean),
-            data.rows, {choose: choose_row, chosen: r => r === state.row}));
+            data.rows, {choose: choose_row, chosen: r => r === state.row});
+    at('rows').replaceChildren(made);
+    return made;
 }
+
+const span_text = (name, first, count) => count > 1 ? `${name}s ${first} to ${first + count - 1}` : `${name} ${first}`;
 
 function arrivals() {
     const r = state.row;
-    const known = r && r.examples && r.examples.length;
+    const known = r && r.map;
     at('arrivals_note').textContent = !r ? 'No collective was seen.' :
-        known ? `How long after the first rank each came at ${of_row(r)}: ${r.examples.length} of ${
-                    r.invocations} invocations that all ranks kept, of ${r.calls}.` :
-                `No invocation of ${of_row(r)} was kept by all ranks.`;
+        known ? `How long after the first rank each came at ${of_row(r)}: all ${r.invocations} invocations that all ranks kept, of ${
+                    r.calls}. The axis counts all calls of the communicator.${
+                    r.map.ranks > 1 || r.map.counts.some(c => c > 1) ?
+                        ' A cell is the mean, over its invocations, of the latest of its ranks.' :
+                        ''}` :
+                `Arrivals at ${of_row(r)} are not shown: ${r.invocations ? 'other rows take more time' : 'no invocation was kept by all ranks'}.`;
     at('arrivals')
         .replaceChildren(...(
-            known ?
-                [heat_map(
-                    {rows: r.examples.map(e => e.arrivals), numbers: r.examples.map(e => e.number), text: time_text})] :
-                []));
+            known ? [heat_map({
+                rows: r.map.columns,
+                numbers: r.map.numbers,
+                names: r.map.first,
+                width: room('arrivals'),
+                text: time_text,
+                tip: (k, i, late) => `${span_text('rank', r.map.first[i], r.map.ranks)}, invocation ${r.map.numbers[k]}${
+                    r.map.counts[k] > 1 ? ` and ${r.map.counts[k] - 1} later ones` : ''}\n${
+                    late === 0 ? 'came first' : `${time_text(late)} after the first`}`
+            })] :
+                    []));
+    at('waited_section').hidden = !known;
     at('call_section').hidden = !known;
     if (!known) return;
-    const run_time = e => most(e.exits);
-    const typical = [...r.examples].sort((a, b) => run_time(a) - run_time(b))[Math.floor((r.examples.length - 1) / 2)];
-    at('call_note').textContent =
-        `Invocation ${typical.number} of the communicator, from each rank's arrival to its exit.`;
-    at('call').replaceChildren(timeline({...typical, text: short_time}));
+    at('waited_note').textContent =
+        `Of the calls, from the shortest wait to the longest: how long a rank waits for the last one, mean over the ranks.`;
+    at('waited').replaceChildren(quantile_chart({values: r.waited, width: room('waited'), text: short_time}));
+    at('which').replaceChildren(
+        ...r.drawn.map((c, i) => html('option', {value: i, selected: i === state.which}, `${c.which}: ${c.number}`)));
+    one_call();
+}
+
+function one_call() {
+    const r = state.row;
+    const call = r.drawn[Math.min(state.which, r.drawn.length - 1)];
+    at('call_note').textContent = `Invocation ${
+        call.number} of the communicator, ${call.which} run time, from each rank's arrival to its exit.${
+        call.ranks > 1 ? ` A bar is of ${call.ranks} neighbouring ranks, from the first arrival to the last exit.` : ''}`;
+    at('call').replaceChildren(
+        timeline({...call, width: room('call'), text: short_time}));
+}
+
+function communicators() {
+    const with_time = data.communicators.map((c, i) => {
+        const rows = data.rows.filter(r => r.communicator === i);
+        return {...c, time: rows.reduce((sum, r) => sum + r.time, 0), calls: rows.reduce((sum, r) => sum + r.calls, 0)};
+    });
+    at('communicators_section').hidden = !with_time.length;
+    at('communicators').replaceChildren(table(
+        [
+            {title: 'Members', wrap: true, value: c => c.text, cell: c => c.text},
+            {title: 'Ranks', number: true, value: c => c.members, cell: c => c.members},
+            {title: 'Communicators', number: true, value: c => c.count, cell: c => c.count},
+            {title: 'Calls', number: true, value: c => c.calls, cell: c => c.calls},
+            time_column('Time', c => c.time, 'in their calls, sum over the ranks'),
+        ],
+        with_time.sort((a, b) => b.time - a.time).slice(0, 200)));
 }
 
 function overlaps() {
@@ -119,9 +190,14 @@ function instead() {
     const known = r && r.instead && r.instead.length;
     at('instead_section').hidden = !known;
     if (!known) return;
-    at('instead_note').textContent = `${of_row(r)}: simulated under ${
-        data.model} with each rank's median arrival, beside what was measured. Early forms are not among them.`;
-    const measured = {name: 'as measured', run_time: r.run_time, tail: r.tail, measured: true};
+    const wrong = r.ran ? ` ${r.ran.known ? 'What ran' : 'Most similar to what ran'} is ${r.ran.name}: its simulated tail is ${
+                              percent(Math.abs(r.ran.error))} ${r.ran.error < 0 ? 'shorter' : 'longer'} than the measured one.` :
+                          '';
+    at('instead_note').textContent = `${of_row(r)}: ${r.sampled.calls} sampled calls, simulated one by one under ${
+        data.model} with their own arrivals, beside what was measured; means.${wrong}${
+        r.auto_may_replace ? ' Early forms are not among them.' :
+                             ' Mode auto leaves these calls to the library: only algorithms that it may have are shown.'}`;
+    const measured = {name: 'as measured', run_time: r.sampled.run_time, tail: r.sampled.tail, measured: true};
     at('instead').replaceChildren(table(
         [
             {
@@ -135,8 +211,8 @@ function instead() {
             {
                 title: '/ measured',
                 number: true,
-                value: w => w.run_time / r.run_time,
-                cell: w => r.run_time > 0 ? (w.run_time / r.run_time).toFixed(3) : '\u2013'
+                value: w => w.run_time / r.sampled.run_time,
+                cell: w => r.sampled.run_time > 0 ? (w.run_time / r.sampled.run_time).toFixed(3) : '\u2013'
             },
         ],
         [measured, ...r.instead], {row_class: w => w.measured ? 'chosen' : null}));
@@ -207,20 +283,37 @@ function decisions() {
             data.decisions));
 }
 
-function choose_row(r) {
-    state.row = r;
-    rows();
+function draw() {
     arrivals();
     instead();
+}
+function choose_row(r) {
+    state.row = r;
+    state.which = 0;
+    row_table.mark();
+    draw();
 }
 
 at('summary').textContent = data.summary;
 at('factor_note').textContent = `Imbalance: how far apart the first and the last rank came, as a multiple of ${
     data.imbalance_unit === 'message' ? 'the time of a message of that size' :
                                         'the tail, from the last arrival to the last exit'}.`;
+at('which').addEventListener('change', () => {
+    state.which = at('which').selectedIndex;
+    one_call();
+});
 show_tips(at('tip'));
-choose_row(state.row);
+diagnosis();
+const row_table = rows();
+draw();
 overlaps();
+communicators();
 from_profile();
 decisions();
+let drawn_at = innerWidth;
+addEventListener('resize', () => {
+    if (innerWidth === drawn_at) return;
+    drawn_at = innerWidth;
+    draw();
+});
 document.documentElement.dataset.ready = 'yes';

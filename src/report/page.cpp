@@ -46,7 +46,7 @@ std::string as_page(const analysis& a) {
 }
 
 std::string as_page(const observed& o) {
-    return assemble(observed_html, {basics_js, charts_js, table_js, observed_js}, as_json(o));
+    return assemble(observed_html, {basics_js, charts_js, table_js, observed_js}, as_json(o, amount::shown));
 }
 
 }  // namespace rubato::report

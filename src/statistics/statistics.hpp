@@ -70,6 +70,12 @@ RUBATO_API linear_trend fit_trend(std::span<const double> samples);
 /// The share of samples farther from the middle half of them than 1.5 times its width.
 RUBATO_API double outlier_share(std::span<const double> samples);
 
+/// The chance of so many hits or more in as many independent trials, of which each hits with this probability.
+RUBATO_API double chance_of_at_least(std::size_t hits, std::size_t trials, double probability);
+/// Are all kinds equally likely, by how often each came? Chi-square; p is the share of 2000 random draws of as many
+/// whose chi-square is as large, so it is right for small counts, too, and never 0.
+RUBATO_API test_result uniformity_test(std::span<const std::size_t> counts, std::uint64_t seed = 1);
+
 /// With fewer samples the tests find only chance.
 inline constexpr std::size_t fewest_for_remarks = 10;
 /// At the usual 0.05, every twentieth line of a table would get each remark by chance.

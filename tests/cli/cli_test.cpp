@@ -1197,10 +1197,12 @@ TEST_F(report_command, shows_an_observed_program) {
         R"("incumbent_tail_ns":500000,"pattern":{"first":0,"last":3,"imbalance_ns":1500000},"reason":"it is faster"}}
 )");
     const std::string text = good("report " + path("solver.rubato"));
-    EXPECT_TRUE(
-        text.starts_with("solver: 4 ranks on 2 hosts, an MPI\nFrom the profile /c/solver.profile, which 2 runs have "
-                         "written: the network's model, and what was learned of 5 operations.\n\nall 4 ranks\n"))
+    EXPECT_TRUE(text.starts_with(
+        "solver: 4 ranks on 2 hosts, an MPI\non a, b\nFrom the profile /c/solver.profile, which 2 runs have "
+        "written: the network's model, and what was learned of 5 operations.\n\n"))
         << text;
+    EXPECT_NE(text.find("took is not known.\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nall 4 ranks\n"), std::string::npos) << text;
     EXPECT_NE(
         text.find("reduce     64 KiB     2      4  reduce/chain@16KiB    500.00 us  110.00 us          3  1.500 ms"),
         std::string::npos)
@@ -1224,10 +1226,29 @@ TEST_F(report_command, shows_an_observed_program) {
     EXPECT_GT(row.at("instead").size(), 3U);
     for (const json& w : row.at("instead")) EXPECT_EQ(w.at("run_time").get<int>() - w.at("tail").get<int>(), 1500000);
     EXPECT_EQ(all.at("decisions").at(0).at("decision"), "kept");
+    const json& found = all.at("diagnosis").at(0);
+    EXPECT_EQ(found.at("place"), "reduce of 64 KiB, root 2 at solve (solver+0x1000)");
+    EXPECT_EQ(found.at("cause"), "chance") << "one call says nothing of the others";
+    EXPECT_EQ(found.at("ranks"), json::array());
+    EXPECT_DOUBLE_EQ(found.at("waiting_s").get<double>(), 0.0375);
+    EXPECT_EQ(found.at("share_of_run"), 0);
+    EXPECT_GT(found.at("gain_if_mended_s").get<double>(), 0.05);
+    EXPECT_FALSE(found.at("advice").get<std::string>().empty());
+    EXPECT_EQ(found.size(), 7U);
     EXPECT_EQ(all.at("profile").at("runs"), 2);
     EXPECT_EQ(all.at("from_profile").at(0).at("late"), json({{"rank", 3}, {"by", 1500000}}));
     EXPECT_TRUE(slurp(path("page.html")).starts_with("<!DOCTYPE html>"));
     bad("report " + file() + " " + path("solver.rubato"), "give that file alone");
+    const std::string beside = good("report " + path("solver.rubato") + " " + path("solver.rubato"));
+    EXPECT_NE(beside.find("In collectives it took as long: 50.000 ms, then 50.000 ms on each rank.\n"),
+              std::string::npos)
+        << beside;
+    const json both = good_json("report --json " + path("solver.rubato") + " " + path("solver.rubato"));
+    EXPECT_EQ(both.at("places").at(0).at("runs").at(1).at("calls"), 50);
+    bad("report -o x.html " + path("solver.rubato") + " " + path("solver.rubato"), "a page is about one");
+    EXPECT_NE(good("watch " + path("solver.rubato")).find("reduce of 64 KiB"), std::string::npos) << "it has ended";
+    bad("watch " + path("nothing.rubato"), "give a file of an observed program");
+    bad("watch --every 0s " + path("solver.rubato"), "give a time such as 1s");
     bad("report --csv " + path("x.csv") + " " + path("solver.rubato"), "--csv is not for observed programs");
 }
 

@@ -33,7 +33,7 @@ protected:
         good(fmt::format("schedule reduce/binomial --ranks 8 --json -o {}", path("mine.json")));
         write("cluster.model", "loggp:L=2us,o=1us,g=1us,G=0.5ns\nhockney:alpha=2us,beta=0.5ns,gamma=0\n");
         for (const char* name : {"measured.jsonl", "reduce.jsonl", "8-hosts.jsonl", "16-hosts.jsonl"}) measured(name);
-        observed("solver.rubato");
+        for (const char* name : {"solver.rubato", "observed.rubato", "auto.rubato"}) observed(name);
         profiles::profile learned;
         learned.of = {"solver", 16, {16}, "an MPI"};
         std::filesystem::create_directories(path("cache/rubato/profiles"));

@@ -1,6 +1,7 @@
 // The page of `rubato report` in a headless browser: it loads without a network and without an error, draws what it
 // should, and shows the numbers that the command computes.
 #include "observe/observation.hpp"
+#include "observe/patterns.hpp"
 #include "results/results.hpp"
 
 #include <fmt/format.h>
@@ -307,9 +308,9 @@ TEST_F(page, of_an_observed_program) {
         observe::recorder out(file("seen.rubato"), {r, ranks, "<b>odd</b>", "here", "an MPI"});
         observe::recorder::channel& c = out.open(std::array{0, 1, 2, 3, 4});
         for (int i = 0; i < 20; ++i) {
-            c.record(
-                {collective::reduce, observe::form::blocking, 0, 4096, nullptr, 1ms * i + 10us * r, 1ms * i + 90us});
-            c.record({collective::barrier, observe::form::blocking, 0, 0, nullptr, 1ms * i + 100us, 1ms * i + 101us});
+            c.record({collective::reduce, observe::form::blocking, 0, 4096, nullptr,
+                      1ms * i + (r == 4 ? 400us : 10us * r), 1ms * i + 410us});
+            c.record({collective::barrier, observe::form::blocking, 0, 0, nullptr, 1ms * i + 420us, 1ms * i + 421us});
         }
         out.note(R"({"decision":"withdrawn","operation":"reduce","bytes":4096,"incumbent_tail_ns":50000})");
         experience known;
@@ -326,13 +327,34 @@ TEST_F(page, of_an_observed_program) {
     run(fmt::format("{} -o {}", shown, file("seen.html")));
     const json computed = json::parse(run(shown + " --json"));
     const std::string dom = load(R"(
-        const choose = row => document.querySelectorAll('#rows tbody tr')[row].click();
-        choose(1);
+        const row = i => document.querySelectorAll('#rows tbody tr')[i];
+        row(1).focus();
+        row(1).dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
         document.documentElement.dataset.other = document.getElementById('arrivals_note').textContent;
-        choose(0);
+        document.documentElement.dataset.focused = document.activeElement === row(1) && row(1).ariaSelected;
+        row(0).click();
+        const which = document.getElementById('which');
+        which.selectedIndex = 1;
+        which.dispatchEvent(new Event('change'));
+        document.documentElement.dataset.longest = document.getElementById('call_note').textContent;
+        which.selectedIndex = 0;
+        which.dispatchEvent(new Event('change'));
+        for (const head of document.querySelectorAll('#rows th'))
+            head.dispatchEvent(new KeyboardEvent('keydown', { key: ' ', bubbles: true, cancelable: true }));
     )",
                                  {}, "seen.html");
     expect_sound(dom);
+    EXPECT_NE(dom.find("data-focused=\"true\""), std::string::npos) << "a row can be chosen without a mouse";
+    EXPECT_NE(dom.find("data-longest=\"Invocation"), std::string::npos);
+    const std::string first_screen = part(dom, "diagnosis_section");
+    EXPECT_NE(first_screen.find("data-cause=\"rank\""), std::string::npos) << first_screen;
+    EXPECT_NE(first_screen.find("Last is rank 4 on here"), std::string::npos) << first_screen;
+    EXPECT_NE(first_screen.find("perf record -o rank4.data"), std::string::npos) << first_screen;
+    EXPECT_EQ(count(part(dom, "worth"), "<tr"), 5U);
+    for (const json& w : computed.at("worth"))
+        EXPECT_NE(first_screen.find(w.at("change").get<std::string>()), std::string::npos);
+    EXPECT_EQ(count(part(dom, "waited"), "<circle"), 21U);
+    EXPECT_EQ(count(part(dom, "communicators"), "<tr"), 2U);
     EXPECT_NE(dom.find("data-other=\"How long after the first rank each came at barrier"), std::string::npos);
     EXPECT_EQ(dom.find("<b>odd</b>"), std::string::npos) << "names are text";
     EXPECT_EQ(count(part(dom, "rows"), "<tr"), 3U);
@@ -347,6 +369,58 @@ TEST_F(page, of_an_observed_program) {
     const std::vector<double> remembered = values(part(dom, "profile"));
     for (const double value : {4096.0, 77000.0, 3.0})
         EXPECT_NE(std::ranges::find(remembered, value), remembered.end()) << value;
+
+    // On a telephone nothing but tables is wider than the page, and text can be read.
+    const std::string narrow = load(R"(
+        const root = document.documentElement;
+        root.dataset.wider = Math.max(0, root.scrollWidth - innerWidth);
+        root.dataset.small = [...document.querySelectorAll('#arrivals svg, #call svg, #waited svg')].some(
+            s => s.getBoundingClientRect().width < 0.9 * s.viewBox.baseVal.width);
+    )",
+                                    "--window-size=400,800", "seen.html");
+    expect_sound(narrow);
+    EXPECT_NE(narrow.find("data-wider=\"0\""), std::string::npos) << narrow.substr(0, 300);
+    EXPECT_NE(narrow.find("data-small=\"false\""), std::string::npos) << "charts are drawn for the width there is";
+}
+
+/// 1,024 ranks, of which one is late, and a million calls.
+TEST_F(page, of_a_large_program_is_small_and_quick) {
+    constexpr std::int32_t many = 1024;
+    observe::observation o;
+    o.program = "large";
+    o.ranks = o.parts = many;
+    o.duration = 200s;
+    o.hosts.assign(many, "here");
+    o.communicators.push_back({});
+    for (std::int32_t r = 0; r < many; ++r) o.communicators[0].members.push_back(r);
+    for (std::uint64_t k = 0; k < 30; ++k) {
+        std::vector<observe::invocation> met;
+        for (std::uint64_t i = 0; i < 64; ++i) {
+            observe::invocation call{30 * i + k, std::vector<time_ns>(many, 1us), std::vector<time_ns>(many, 1001us),
+                                     std::vector<time_ns>(many, 12345us)};
+            for (std::size_t r = 0; r < many; ++r) call.arrivals[r] = time_ns((r * 7919 + i * 104729) % 50000);
+            call.arrivals[many / 2] = 900us;
+            met.push_back(std::move(call));
+        }
+        observe::row r;
+        r.site = o.sites.size();
+        o.sites.push_back({"/nonexistent/large", 0x1000 + k, ""});
+        r.what = collective::allreduce;
+        r.bytes = 8;
+        r.calls = 1'000'000 / 30;
+        r.callers = many;
+        r.time = 1000s * static_cast<int>(30 - k);
+        r.seen = observe::describe(std::move(met), r.calls);
+        r.seen->waiting = 0.9;
+        o.rows.push_back(std::move(r));
+    }
+    observe::write(o, file("large.rubato"));
+    run(fmt::format("{} report {} -o {} >/dev/null", RUBATO_COMMAND, file("large.rubato"), file("large.html")));
+    EXPECT_LT(std::filesystem::file_size(file("large.html")), 5U << 20);
+    const std::string dom = load("document.documentElement.dataset.took = performance.now();", {}, "large.html");
+    expect_sound(dom);
+    EXPECT_NE(part(dom, "diagnosis_section").find("Last is rank 512 on here"), std::string::npos);
+    EXPECT_EQ(count(part(dom, "arrivals"), "class=\"cell\""), 64U * 64);
 }
 
 }  // namespace

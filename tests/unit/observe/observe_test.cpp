@@ -297,12 +297,37 @@ TEST_F(observe, ends_of_calls_that_do_not_block) {
     EXPECT_EQ(is->waited, 3ms);
     EXPECT_EQ(is->could_be_hidden(), 2ms);
     EXPECT_FALSE(is->hidden()) << "nothing was simulated yet";
-    report::simulate_instead(shown, 0);
+    report::examine_row(shown, 0);
     is = report::overlap_of(shown, 0);
     ASSERT_TRUE(is->alone.has_value());
     EXPECT_GE(*is->alone, 4ms) << "100 kB at 40 ns";
     const double paid = 3.01e6 / static_cast<double>(is->alone->count());
     EXPECT_DOUBLE_EQ(is->hidden().value(), 1 - paid);
+}
+
+TEST_F(observe, time_outside_of_calls) {
+    const auto a = record(0, 2);
+    const auto b = record(1, 2);
+    for (recorder* const r : {a.get(), b.get()}) {
+        recorder::channel& c = r->open(both);
+        recorder::channel& alone = r->open(std::array{r == a.get() ? 0 : 1});
+        const time_ns late = r == a.get() ? 0us : 300us;
+        for (int i = 0; i < 3; ++i) {
+            alone.record({collective::barrier, form::blocking, 0, 0, place(1), 1ms * i, 1ms * i + 100us});
+            c.record({collective::bcast, form::blocking, 0, 8, place(2), 1ms * i + 200us + late, 1ms * i + 600us});
+        }
+    }
+    const observation o = summary_of({a.get(), b.get()});
+    const auto found = std::ranges::find(o.rows, collective::bcast, &row::what);
+    ASSERT_NE(found, o.rows.end());
+    for (const invocation& e : found->seen->examples)
+        EXPECT_EQ(e.outside, (std::vector<time_ns>{100us, 400us})) << "since a call on another communicator";
+    const auto first = std::ranges::find(o.rows, collective::barrier, &row::what);
+    ASSERT_EQ(first->seen->examples.size(), 3U);
+    EXPECT_TRUE(first->seen->examples[0].outside.empty()) << "nothing is before the first call";
+    EXPECT_EQ(first->seen->examples[1].outside, std::vector<time_ns>{400us});
+    EXPECT_EQ(found->seen->all.at(0).last, 1);
+    EXPECT_EQ(found->seen->all.at(0).waited, 150us);
 }
 
 TEST_F(observe, a_collective_called_from_two_places) {
@@ -385,6 +410,7 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
         r->note(to_line(full_decision()));
         r->note(R"({"decision":"perhaps","operation":"allreduce"})");
         r->note(R"({"model":"curie"})");
+        r->note(to_line(run_begun{1700000000, "./solver \"in put\""}));
         r->note(to_line(earlier));
         r->note(to_line(remembered()));
         r->note(R"({"recalled":{"collective":"allreduce"}})");
@@ -392,7 +418,10 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     const observation o = summary_of({a.get(), b.get()});
     EXPECT_EQ(o.model, "curie");
     EXPECT_EQ(o.profile, earlier);
-    EXPECT_EQ(o.rows.at(0).seen->examples.size(), 64U);
+    EXPECT_EQ(o.rows.at(0).seen->examples.size(), 256U);
+    EXPECT_EQ(o.rows.at(0).seen->all.size(), 300U);
+    EXPECT_EQ(o.begun.command, "./solver \"in put\"");
+    EXPECT_EQ(o.duration, 299us + 100ns);
     a->remove();
     b->remove();
     EXPECT_FALSE(fs::exists(file().string() + ".parts"));
@@ -495,6 +524,7 @@ TEST_F(observe, survives_being_killed) {
             return !p || p->channels.empty() ? 0 : p->channels[0].calls;
         };
         while (calls() < 20000) std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(read(file()).running, 1) << "the other one was killed already";
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
         std::ifstream in(mine, std::ios::binary);
@@ -518,8 +548,11 @@ TEST_F(observe, survives_being_killed) {
     EXPECT_EQ(o.rows[0].seen->imbalance, 0ns);
     EXPECT_EQ(o.rows[0].seen->first.rank, -1) << "nobody is first if all come together";
     const std::string text = report::summary(report::look_at(file().string(), ""));
-    EXPECT_NE(text.find("did not end, or is still running; parts of 2 of 2 ranks were found"), std::string::npos)
+    EXPECT_NE(
+        text.find("The program was killed or has failed, or it still runs elsewhere; parts of 2 of 2 ranks were found"),
+        std::string::npos)
         << text;
+    EXPECT_EQ(o.running, 0);
 }
 
 TEST_F(observe, a_disk_without_room_stops_recording_only) {

@@ -1,0 +1,178 @@
+#include "report/diagnosis.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <ranges>
+#include <tuple>
+
+namespace rubato::report {
+namespace {
+
+/// Without a duration, of the time in the row's calls.
+constexpr double worth_mending_of_calls = 0.1;
+/// A simulation that is wrong by more says nothing of other algorithms.
+constexpr double most_wrong = 0.5;
+
+time_ns times(time_ns t, double factor) { return time_ns(std::llround(static_cast<double>(t.count()) * factor)); }
+
+time_ns per_rank(const observed& o, time_ns of_all) { return of_all / std::max(1, o.from.ranks); }
+
+/// The time in its calls, until the last rank had come and after that.
+struct time_in_calls {
+    time_ns waiting{};
+    time_ns moving{};
+};
+time_in_calls time_in(const observed& o, const observe::row& r) {
+    if (r.how != observe::form::blocking) return {per_rank(o, r.waited), {}};
+    const time_ns whole = per_rank(o, r.time);
+    if (!r.seen) return {};
+    const time_ns waiting = times(whole, r.seen->waiting);
+    return {waiting, whole - waiting};
+}
+
+class doctor {
+public:
+    explicit doctor(const observed& o) : o_(o) {}
+
+    diagnosis look() {
+        for (std::size_t i = 0; i < o_.from.rows.size(); ++i) look_at_row(i);
+        std::ranges::stable_sort(made_.findings, [](const finding& a, const finding& b) {
+            return std::pair(b.why == cause::none, a.waiting) > std::pair(a.why == cause::none, b.waiting);
+        });
+        add_worths();
+        return std::move(made_);
+    }
+
+private:
+    void look_at_row(std::size_t i) {
+        const observe::row& r = o_.from.rows[i];
+        const time_in_calls in = time_in(o_, r);
+        made_.waiting += in.waiting;
+        made_.moving += in.moving;
+        if (!r.seen || r.how != observe::form::blocking) return;
+        add_late(i, in.waiting);
+        add_slow(i, in.moving);
+    }
+
+    /// Whether such a gain is worth a word.
+    bool counts(const observe::row& r, time_ns gain) const {
+        return gain >= (o_.from.duration > time_ns{} ? times(o_.from.duration, worth_mending)
+                                                     : times(per_rank(o_, r.time), worth_mending_of_calls));
+    }
+
+    void add(std::size_t row, cause why, std::vector<std::int32_t> ranks, time_ns waiting, time_ns gain) {
+        finding f{row, why, std::move(ranks), waiting};
+        if (o_.from.duration > time_ns{}) {
+            gain = std::min(gain, o_.from.duration);
+            f.share_of_run = static_cast<double>(waiting.count()) / static_cast<double>(o_.from.duration.count());
+        }
+        f.gain = gain;
+        made_.findings.push_back(std::move(f));
+    }
+
+    void add_late(std::size_t i, time_ns waiting) {
+        const observe::row& r = o_.from.rows[i];
+        const examined& e = o_.examined_rows[i];
+        const time_ns gain = times(e.mended, static_cast<double>(r.calls));
+        const std::vector<std::int32_t>& members = o_.from.communicators[r.communicator].members;
+        std::vector<std::int32_t> ranks;
+        for (const std::int32_t who : e.late.ranks) ranks.push_back(members[static_cast<std::size_t>(who)]);
+        cause why = cause::chance;
+        switch (e.late.how) {
+            case latecomers::kind::ranks: why = cause::rank; break;
+            case latecomers::kind::host: why = cause::host; break;
+            case latecomers::kind::turns: why = cause::rotating; break;
+            case latecomers::kind::chance: break;
+        }
+        if (!counts(r, gain)) {
+            why = cause::none;
+            ranks.clear();
+        }
+        add(i, why, std::move(ranks), waiting, gain);
+    }
+
+    void add_slow(std::size_t i, time_ns moving) {
+        const observe::row& r = o_.from.rows[i];
+        const examined& e = o_.examined_rows[i];
+        const what_if* const best = e.best_plan();
+        if (best == nullptr || !counts(r, moving)) return;
+        const time_ns by_other = times(e.tail - best->tail, static_cast<double>(r.calls));
+        if (e.tail > times(best->tail, slow_call)) {
+            if (counts(r, by_other)) add(i, cause::collective, {}, moving, by_other);
+            return;
+        }
+        add(i, cause::network, {}, moving, moving);
+    }
+
+    /// Rows of one place on different communicators are called at the same time: the slowest counts.
+    template <class Saving>
+    time_ns sum(const Saving& of_row) const {
+        std::map<std::tuple<std::string, collective, int>, std::map<std::size_t, time_ns>> places;
+        for (std::size_t i = 0; i < o_.from.rows.size(); ++i) {
+            const observe::row& r = o_.from.rows[i];
+            if (!r.seen || r.how != observe::form::blocking) continue;
+            const int size = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r.bytes)));
+            places[{o_.places[r.site].text(), r.what, size}][r.communicator] +=
+                times(std::max(time_ns{}, of_row(i)), static_cast<double>(r.calls));
+        }
+        time_ns all{};
+        for (const auto& [place, by_communicator] : places)
+            all += std::ranges::max(by_communicator | std::views::values);
+        return all;
+    }
+
+    /// The gain of each row by an algorithm, where the simulation can tell.
+    template <class Best>
+    worth by_algorithm(std::string_view change, const Best& best_of) const {
+        worth w{change};
+        if (!o_.network) return w;
+        double weights = 0;
+        double errors = 0;
+        w.gain = sum([&](std::size_t i) {
+            const examined& e = o_.examined_rows[i];
+            const what_if* const best = best_of(e);
+            if (best == nullptr || std::abs(e.error) > most_wrong) return time_ns{};
+            const double weight = static_cast<double>(e.tail.count()) * static_cast<double>(o_.from.rows[i].calls);
+            weights += weight;
+            errors += weight * std::abs(e.error);
+            return e.run_time - best->run_time;
+        });
+        if (weights > 0) w.error = errors / weights;
+        return w;
+    }
+
+    void add_worths() {
+        if (o_.examined_rows.empty()) return;
+        const auto& rows = o_.examined_rows;
+        made_.worths.push_back({"without stragglers", sum([&](std::size_t i) { return rows[i].without_stragglers; })});
+        made_.worths.push_back({"with balanced work", sum([&](std::size_t i) { return rows[i].balanced; })});
+        made_.worths.push_back(by_algorithm("with the best plan by Rubato",
+                                            [](const examined& e) { return e.replaceable ? e.best_plan() : nullptr; }));
+        made_.worths.push_back(
+            by_algorithm("with the library tuned", [](const examined& e) { return e.best_classic(); }));
+    }
+
+    const observed& o_;
+    diagnosis made_{};
+};
+
+}  // namespace
+
+std::string_view name_of(cause c) {
+    switch (c) {
+        case cause::rank: return "rank";
+        case cause::host: return "host";
+        case cause::rotating: return "rotating";
+        case cause::chance: return "chance";
+        case cause::collective: return "collective";
+        case cause::network: return "network";
+        case cause::none: break;
+    }
+    return "none";
+}
+
+diagnosis diagnose(const observed& o) { return doctor(o).look(); }
+
+}  // namespace rubato::report

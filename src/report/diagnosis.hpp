@@ -1,0 +1,64 @@
+// What an observed program's waiting comes from, what mending it would be worth, and what to do next.
+#pragma once
+
+#include "report/observed.hpp"
+
+namespace rubato::report {
+
+/// A smaller share of the run is not worth mending.
+inline constexpr double worth_mending = 0.03;
+/// Calls that take so many times as long as the best simulated algorithm, from the last arrival on, are slow
+/// themselves.
+inline constexpr double slow_call = 1.5;
+
+enum class cause : std::uint8_t { rank, host, rotating, chance, collective, network, none };
+std::string_view name_of(cause c);
+
+struct finding {
+    std::size_t row = 0;  ///< of the observation
+    cause why = cause::none;
+    std::vector<std::int32_t> ranks{};  ///< in the world: those who are late; empty if nobody in particular is
+    time_ns waiting{};                  ///< mean over all ranks of the program. Of `collective` and `network`: the time
+                                        ///< in the calls from the last arrival on
+    double share_of_run = 0;            ///< of `waiting`; 0 if the run's duration is not known
+    time_ns gain{};                     ///< of the run, if it were mended
+};
+
+/// What one change of the whole program would be worth.
+struct worth {
+    std::string_view change{};
+    std::optional<time_ns> gain{};  ///< nothing: a model of the network is needed
+    std::optional<double>
+        error{};  ///< of the simulation, as a share of the time of what ran, if something was simulated
+};
+
+struct diagnosis {
+    time_ns waiting{};                ///< for late ranks in collectives, mean over all ranks
+    time_ns moving{};                 ///< in collectives from the last arrival on, likewise
+    std::vector<finding> findings{};  ///< the worst first
+    std::vector<worth> worths{};
+};
+
+/// Of an observed program whose rows were all examined.
+diagnosis diagnose(const observed& o);
+
+// In words.
+
+/// "24.0 % of the run is waiting in collectives ..."; what is to be done, or that nothing is.
+std::string headline(const observed& o, const diagnosis& d);
+/// "allreduce of 8 B at solve (solver.c:12)"
+std::string place_of(const observed& o, std::size_t row);
+/// Who is late and by which test; where that comes from; what it costs. A sentence each.
+std::vector<std::string> sentences(const observed& o, const finding& f);
+/// What to do, then a command.
+struct advice {
+    std::string what{};
+    std::string command{};
+
+    std::string text() const { return command.empty() ? what : what + ": " + command; }
+};
+advice next_step(const observed& o, const finding& f);
+/// "rank 3 on b", "ranks 4 to 7 on b"
+std::string ranks_text(const observed& o, std::span<const std::int32_t> world_ranks);
+
+}  // namespace rubato::report

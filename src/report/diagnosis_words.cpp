@@ -1,0 +1,219 @@
+#include "report/diagnosis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace rubato::report {
+namespace {
+
+std::string share_text(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.0995 ? 1 : 0); }
+
+std::string share_of_run(const observed& o, time_ns t) {
+    if (o.from.duration <= time_ns{}) return {};
+    return share_text(static_cast<double>(t.count()) / static_cast<double>(o.from.duration.count()));
+}
+
+std::string p_text(double p) { return p < 1e-6 ? "p < 1e-6" : fmt::format("p = {:.2g}", p); }
+
+std::string error_text(double error) {
+    return fmt::format("{:.0f} % {}", 100 * std::abs(error), error < 0 ? "too fast" : "too slow");
+}
+
+std::string is_or_are(const std::vector<std::int32_t>& ranks) { return ranks.size() == 1 ? "is" : "are"; }
+
+/// Who is late, and the test that says so.
+std::string who_is_last(const observed& o, const finding& f) {
+    const latecomers& l = o.examined_rows[f.row].late;
+    const std::string late = format_time(l.late);
+    switch (f.why) {
+        case cause::rank:
+            return fmt::format(
+                "Last {} {}: at {} of the {} calls that cost most, where chance would make it {}, {} behind the median "
+                "rank (binomial test, {}).",
+                is_or_are(f.ranks), ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance), late,
+                p_text(l.p));
+        case cause::host:
+            return fmt::format(
+                "A whole host is late, {}: one of its ranks is last at {} of the {} calls that cost most, where chance "
+                "would make it {}, {} behind the median rank (binomial test, {}).",
+                ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance), late, p_text(l.p));
+        case cause::rotating:
+            if (l.period == 1)
+                return fmt::format(
+                    "The late rank changes, {} behind the median rank: one is late for some calls in a row, then "
+                    "another. At {} of the {} calls that cost most the last rank is the one before, where chance would "
+                    "make it {} (binomial test, {}).",
+                    late, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
+            return fmt::format(
+                "Ranks take turns to be late, {} behind the median rank: the last rank is the same again {} calls "
+                "later at {} of the {} calls that cost most, where chance would make it {} (binomial test, {}).",
+                late, l.period, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
+        default: break;
+    }
+    if (l.share >= most_of_them)
+        return fmt::format(
+            "Somebody is late, {} behind the median rank: who that is cannot be told from chance by {} call{}.", late,
+            l.calls, l.calls == 1 ? "" : "s");
+    const bool uneven = l.p < believed_p;
+    return fmt::format(
+        "Whoever is late, {} behind the median rank, is so by chance: no rank is last at half of the {} calls that "
+        "cost "
+        "most, and none takes turns with others (chi-square test that all are last equally often: {}{}).",
+        late, l.calls, p_text(l.p), uneven ? "; they are not, but nobody stands out" : "");
+}
+
+std::string where_from(origin from) {
+    switch (from) {
+        case origin::outside:
+            return "The lateness arises outside collectives: in computing, or in messages of other kinds.";
+        case origin::earlier:
+            return "The lateness arises in an earlier collective, which the late rank leaves after others.";
+        case origin::unknown: break;
+    }
+    return "Where the lateness arises is not known.";
+}
+
+std::string simulated_best(const examined& e) {
+    const what_if& best = *e.best_plan();
+    return fmt::format("{} of {} by the network's model", format_time(best.tail), best.name);
+}
+
+std::string slow_text(const observed& o, const finding& f) {
+    const examined& e = o.examined_rows[f.row];
+    std::string error;
+    if (!e.ran.empty())
+        error = fmt::format(" The model makes {}, {}, {}.", e.ran,
+                            e.ran_is_known ? "which ran" : "the most similar to what ran", error_text(e.error));
+    if (f.why == cause::collective)
+        return fmt::format("The call itself is slow: it takes {} after the last arrival, not the {}.{}",
+                           format_time(e.tail), simulated_best(e), error);
+    return fmt::format(
+        "Moving the data takes the time: {} after the last arrival, and no algorithm is much faster on this network "
+        "({}).{}",
+        format_time(e.tail), simulated_best(e), error);
+}
+
+std::string program_of(const observed& o) {
+    return o.from.begun.command.empty() ? "./" + o.from.program : o.from.begun.command;
+}
+
+std::string launch(const observed& o) { return fmt::format("mpirun -n {} {}", o.from.ranks, program_of(o)); }
+
+/// The same program with a profiler on one rank.
+std::string profile_of(const observed& o, std::int32_t who) {
+    const std::string program = program_of(o);
+    std::string out = "mpirun";
+    if (who > 0) out += fmt::format(" -n {} {} :", who, program);
+    out += fmt::format(" -n 1 perf record -o rank{}.data {}", who, program);
+    if (who + 1 < o.from.ranks) out += fmt::format(" : -n {} {}", o.from.ranks - who - 1, program);
+    return out;
+}
+
+std::string auto_of(const observed& o) {
+    return fmt::format("rubato exec --mode auto -o auto.rubato -- {}", launch(o));
+}
+
+std::string host_of(const observed& o, std::int32_t who) {
+    const auto at = static_cast<std::size_t>(who);
+    return who >= 0 && at < o.from.hosts.size() ? o.from.hosts[at] : "";
+}
+
+}  // namespace
+
+std::string ranks_text(const observed& o, std::span<const std::int32_t> world_ranks) {
+    constexpr std::size_t most = 8;
+    if (world_ranks.empty()) return "nobody";
+    std::vector<std::int32_t> all(world_ranks.begin(), world_ranks.end());
+    std::ranges::sort(all);
+    const bool row = all.size() > 2 && all.back() - all.front() + 1 == static_cast<std::int32_t>(all.size());
+    const auto shown = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+    const std::string list =
+        row ? fmt::format("{} to {}", all.front(), all.back())
+            : fmt::format("{}{}", fmt::join(all.begin(), shown, ", "), all.size() > most ? ", ..." : "");
+    std::vector<std::string> hosts;
+    for (const std::int32_t r : all)
+        if (const std::string h = host_of(o, r); !h.empty() && std::ranges::find(hosts, h) == hosts.end())
+            hosts.push_back(h);
+    const std::string on = hosts.empty()       ? ""
+                           : hosts.size() == 1 ? fmt::format(" on {}", hosts.front())
+                                               : fmt::format(" on {} hosts", hosts.size());
+    return fmt::format("rank{} {}{}", all.size() == 1 ? "" : "s", list, on);
+}
+
+std::string place_of(const observed& o, std::size_t row) {
+    const observe::row& r = o.from.rows[row];
+    const collective_traits& t = traits(r.what);
+    return fmt::format("{}{}{} at {}", t.name, t.moves_data() ? fmt::format(" of {}", format_bytes(r.bytes)) : "",
+                       t.rooted ? fmt::format(", root {}", r.root) : "", o.places[r.site].text());
+}
+
+std::string headline(const observed& o, const diagnosis& d) {
+    std::string out;
+    if (o.from.duration > time_ns{})
+        out = fmt::format(
+            "{} of the run is waiting for late ranks in collectives ({} of {} on each rank), {} is moving "
+            "data in them.",
+            share_of_run(o, d.waiting), format_time(d.waiting), format_time(o.from.duration),
+            share_of_run(o, d.moving));
+    else
+        out = fmt::format(
+            "{} on each rank is waiting for late ranks in collectives, {} is moving data in them. How long "
+            "the run took is not known.",
+            format_time(d.waiting), format_time(d.moving));
+    if (d.findings.empty() || d.findings.front().why == cause::none)
+        return out +
+               fmt::format(" Nothing is worth mending: no place would save {} of the run.", share_text(worth_mending));
+    return out;
+}
+
+std::vector<std::string> sentences(const observed& o, const finding& f) {
+    std::vector<std::string> out;
+    if (f.why == cause::none)
+        return {fmt::format("Waiting: {} on each rank. Nothing is worth mending here.", format_time(f.waiting))};
+    const bool slow = f.why == cause::collective || f.why == cause::network;
+    out.push_back(slow ? slow_text(o, f) : who_is_last(o, f));
+    if (!slow) out.push_back(where_from(o.examined_rows[f.row].from));
+    const std::string share = share_of_run(o, f.waiting);
+    const std::string gain = share_of_run(o, f.gain);
+    out.push_back(fmt::format("{}: {} on each rank{}. {}: {}{} less.", slow ? "Moving data" : "Waiting",
+                              format_time(f.waiting), share.empty() ? "" : fmt::format(", {} of the run", share),
+                              f.why == cause::network ? "With a network that takes no time" : "If mended",
+                              format_time(f.gain), gain.empty() ? "" : fmt::format(" ({} of the run)", gain)));
+    return out;
+}
+
+advice next_step(const observed& o, const finding& f) {
+    const bool replaceable = auto_may_replace(o.from, o.from.rows[f.row]);
+    switch (f.why) {
+        case cause::rank:
+            return {fmt::format("See what rank {} does, or give it less work", f.ranks.front()),
+                    profile_of(o, f.ranks.front())};
+        case cause::host:
+            return {fmt::format("Look at host {}, or run without it", host_of(o, f.ranks.front())),
+                    fmt::format("ssh {} top -b -n 1", host_of(o, f.ranks.front()))};
+        case cause::rotating:
+            if (replaceable)
+                return {"Let all ranks do this work at the same time, or let Rubato work around it", auto_of(o)};
+            return {"Let all ranks do this work at the same time. See what one of them does in its turn",
+                    profile_of(o, f.ranks.front())};
+        case cause::chance:
+            if (replaceable)
+                return {"Bind ranks to cores, and leave cores to the system; or let Rubato work around it", auto_of(o)};
+            return {"Bind ranks to cores, and leave cores to the system",
+                    fmt::format("mpirun --bind-to core -n {} {}", o.from.ranks, program_of(o))};
+        case cause::collective:
+            if (replaceable) return {"Let Rubato choose the algorithm", auto_of(o)};
+            return {
+                "Compare the algorithms that the library has",
+                fmt::format("mpirun -n {} rubato bench {}/native", o.from.ranks, traits(o.from.rows[f.row].what).name)};
+        case cause::network:
+            return {"Measure the network, and compare it with what it should be",
+                    "mpirun -n 2 --map-by node rubato loggp"};
+        case cause::none: break;
+    }
+    return {"Nothing to do here", ""};
+}
+
+}  // namespace rubato::report
