@@ -45,7 +45,7 @@ std::string finding_text(const report::observed& o, const report::finding& f) {
 }
 
 std::string gain_text(const report::observed& o, const report::worth& w) {
-    if (!w.gain) return "-";
+    if (!w.gain) return fmt::format("not known: {}", w.unknown);
     if (o.from.duration <= time_ns{}) return format_time(*w.gain);
     return fmt::format("{} ({} of the run)", format_time(*w.gain),
                        percent(static_cast<double>(w.gain->count()) / static_cast<double>(o.from.duration.count())));

@@ -127,19 +127,31 @@ private:
     template <class Best>
     worth by_algorithm(std::string_view change, const Best& best_of) const {
         worth w{change};
-        if (!o_.network) return w;
+        if (!o_.network) {
+            w.unknown = "it needs a model of the network: --model";
+            return w;
+        }
+        bool too_wrong = false;
         double weights = 0;
         double errors = 0;
         w.gain = sum([&](std::size_t i) {
             const examined& e = o_.examined_rows[i];
             const what_if* const best = best_of(e);
-            if (best == nullptr || std::abs(e.error) > most_wrong) return time_ns{};
+            if (best == nullptr) return time_ns{};
+            if (std::abs(e.error) > most_wrong) {
+                too_wrong = true;
+                return time_ns{};
+            }
             const double weight = static_cast<double>(e.tail.count()) * static_cast<double>(o_.from.rows[i].calls);
             weights += weight;
             errors += weight * std::abs(e.error);
             return e.run_time - best->run_time;
         });
         if (weights > 0) w.error = errors / weights;
+        if (weights == 0 && too_wrong) {
+            w.gain.reset();
+            w.unknown = "simulated calls differ by more than 50 % from what ran";
+        }
         return w;
     }
 

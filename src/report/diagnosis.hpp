@@ -27,9 +27,9 @@ struct finding {
 /// What one change of the whole program would be worth.
 struct worth {
     std::string_view change{};
-    std::optional<time_ns> gain{};  ///< nothing: a model of the network is needed
-    std::optional<double>
-        error{};  ///< of the simulation, as a share of the time of what ran, if something was simulated
+    std::optional<time_ns> gain{};  ///< nothing: it is not known
+    std::optional<double> error{};  ///< of the simulation, as a share of the tail of what ran; nothing: none was needed
+    std::string_view unknown{};     ///< why the gain is not known
 };
 
 struct diagnosis {

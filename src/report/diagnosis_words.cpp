@@ -64,11 +64,39 @@ std::string who_is_last(const observed& o, const finding& f) {
         late, l.calls, p_text(l.p), uneven ? "; they are not, but nobody stands out" : "");
 }
 
-std::string where_from(origin from) {
-    switch (from) {
+/// The row of most calls that come right before this row's on its communicator; nothing if few of them were kept.
+std::optional<std::size_t> row_before(const observed& o, std::size_t row) {
+    const observe::row& r = o.from.rows[row];
+    std::vector<std::size_t> found(o.from.rows.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const observe::row& other = o.from.rows[i];
+        if (other.communicator != r.communicator || !other.seen) continue;
+        for (const observe::brief& b : r.seen->all)
+            if (b.number > 0 && std::ranges::binary_search(other.seen->all, b.number - 1, {}, &observe::brief::number))
+                ++found[i];
+    }
+    const auto most = std::ranges::max_element(found);
+    if (2 * *most <= r.seen->all.size()) return std::nullopt;
+    return static_cast<std::size_t>(most - found.begin());
+}
+
+/// Why ranks leave a call at different times.
+std::string why_slow(const examined& e) {
+    const what_if* const best = e.best_plan();
+    if (best == nullptr) return "";
+    const bool slow = static_cast<double>(e.tail.count()) > slow_call * static_cast<double>(best->tail.count());
+    return slow ? ", because that call is slow" : ", because of the network";
+}
+
+std::string where_from(const observed& o, std::size_t row) {
+    switch (o.examined_rows[row].from) {
         case origin::outside:
             return "The lateness arises outside collectives: in computing, or in messages of other kinds.";
         case origin::earlier:
+            if (const auto before = row_before(o, row))
+                return fmt::format(
+                    "The lateness arises in the collective before, {}, which the late rank leaves after others{}.",
+                    place_of(o, *before), why_slow(o.examined_rows[*before]));
             return "The lateness arises in an earlier collective, which the late rank leaves after others.";
         case origin::unknown: break;
     }
@@ -174,7 +202,7 @@ std::vector<std::string> sentences(const observed& o, const finding& f) {
         return {fmt::format("Waiting: {} on each rank. Nothing is worth mending here.", format_time(f.waiting))};
     const bool slow = f.why == cause::collective || f.why == cause::network;
     out.push_back(slow ? slow_text(o, f) : who_is_last(o, f));
-    if (!slow) out.push_back(where_from(o.examined_rows[f.row].from));
+    if (!slow) out.push_back(where_from(o, f.row));
     const std::string share = share_of_run(o, f.waiting);
     const std::string gain = share_of_run(o, f.gain);
     out.push_back(fmt::format("{}: {} on each rank{}. {}: {}{} less.", slow ? "Moving data" : "Waiting",

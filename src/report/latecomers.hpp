@@ -15,7 +15,7 @@ inline constexpr double takes_turns = 0.7;
 inline constexpr double costly_share = 0.9;
 
 struct latecomers {
-    enum class kind { ranks, host, turns, chance };
+    enum class kind : std::uint8_t { ranks, host, turns, chance };
 
     kind how = kind::chance;
     std::vector<std::int32_t> ranks{};  ///< of the communicator, in order; of chance, none

@@ -23,7 +23,12 @@ function diagnosis() {
     at('worth').replaceChildren(table(
         [
             {title: 'The run', value: w => w.change, cell: w => w.change},
-            time_column('Would save', w => w.gain_s === null ? null : w.gain_s * 1e9),
+            {
+                title: 'Would save',
+                wrap: true,
+                value: w => w.gain_s,
+                cell: w => w.gain_s === null ? `not known: ${w.unknown}` : time_text(w.gain_s * 1e9)
+            },
             share_column('Of the run', of_run),
             share_column('Error', w => w.error),
         ],

@@ -187,6 +187,7 @@ json worths_json(const diagnosis& d) {
     for (const worth& w : d.worths)
         out.push_back({{"change", w.change},
                        {"gain_s", w.gain ? json(in_seconds(*w.gain)) : json()},
+                       {"unknown", w.unknown.empty() ? json() : json(w.unknown)},
                        {"error", w.error ? json(*w.error) : json()}});
     return out;
 }

@@ -1,6 +1,7 @@
 /* stencil ITERATIONS KIND [BYTES [MILLISECONDS]]: a stencil in one dimension. Each iteration exchanges borders with the
- * neighbours, computes, and adds up the residual of all ranks, a vector of BYTES. KIND says who computes longer, by so many
- * milliseconds: fine, nobody; slow, rank 2; rotating, each rank in its turn; host, the ranks of the last rank's host. */
+ * neighbours, computes, and adds up the residual of all ranks, a vector of BYTES. KIND says who computes longer, by so
+ * many milliseconds: fine, nobody; slow, rank 2; rotating, each rank in its turn; host, the ranks of the last rank's
+ * host. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -132,6 +132,15 @@ TEST(diagnosis, lateness_that_an_earlier_collective_makes) {
     const observed o = run(p);
     const std::string text = words(o, diagnose(o).findings.at(0));
     EXPECT_NE(text.find("an earlier collective"), std::string::npos) << text;
+
+    observed both = o;
+    observe::row before = both.from.rows[0];
+    before.what = collective::barrier;
+    for (observe::brief& b : before.seen->all) b.number = b.number == 0 ? 0 : b.number - 1;
+    both.from.rows.push_back(before);
+    both.examined_rows.push_back(o.examined_rows[0]);
+    const std::string named = words(both, diagnose(both).findings.at(0));
+    EXPECT_NE(named.find("in the collective before, barrier at solve"), std::string::npos) << named;
 }
 
 TEST(diagnosis, a_slow_host) {
@@ -221,7 +230,12 @@ TEST(diagnosis, small_calls_are_not_advertised) {
     ASSERT_EQ(all.size(), 4U);
     EXPECT_NEAR(share(*all[0].gain, calls * 5ms), 1, 0.02);
     EXPECT_NEAR(share(*all[1].gain, calls * 5ms * 7 / 8), 1, 0.02) << "evenly shared work";
-    EXPECT_EQ(all[2].gain, 0ns);
+    EXPECT_EQ(all[2].gain, 0ns) << "mode auto leaves them alone";
+    p.model.clear();
+    EXPECT_FALSE(diagnose(run(p)).worths[3].gain.has_value());
+    p.model = "curie";
+    p.tail = 2ms;
+    EXPECT_FALSE(diagnose(run(p)).worths[3].gain.has_value()) << "no simulation explains it";
 }
 
 TEST(diagnosis, every_call_is_simulated_with_its_own_arrivals) {
