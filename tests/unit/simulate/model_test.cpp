@@ -20,7 +20,7 @@ std::string refusal(std::string_view text) {
 
 TEST(model, hockney) {
     const model m = parse_model("hockney:alpha=2.66us,beta=0.48179ns,gamma=0.16654ns");
-    EXPECT_EQ(m.network, (std::variant<hockney, loggp, loggp5>(hockney{2660, 0.48179, 0.16654})));
+    EXPECT_EQ(m.network, (decltype(model::network)(hockney{2660, 0.48179, 0.16654})));
     EXPECT_EQ(m.message_energy, 16.5e-6);
     EXPECT_EQ(m.byte_energy, 8.1e-9);
     EXPECT_EQ(m.static_power, 0.5);
