@@ -1,5 +1,6 @@
 #include "cli/command.hpp"
 
+#include "rubato/layout.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>

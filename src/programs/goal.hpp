@@ -62,8 +62,9 @@ RUBATO_API std::vector<sized_schedule> schedules_of(const goal_file& g);
 /// How long the calc of each rank is for which all its other operations wait; 0 where there is none.
 RUBATO_API std::vector<time_ns> arrivals_of(const goal_file& g);
 
-/// A rank that begins at that time with a calc, if one is given. Combining takes what the model says, and is `calc`, as is a copy, which takes
-/// nothing. An empty message has a byte, for LogGOPSim can send no other. Tags are the numbers of messages.
+/// A rank that begins at that time with a calc, if one is given. Combining takes what the model says, and is `calc`, as
+/// is a copy, which takes nothing. An empty message has a byte, for LogGOPSim can send no other. Tags are the numbers
+/// of messages.
 RUBATO_API goal_rank goal_of(const sized_schedule& s, std::optional<time_ns> arrival, const model& m);
 
 // The parts of read_goal.

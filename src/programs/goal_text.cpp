@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -113,8 +115,7 @@ private:
     }
     void begin_rank() {
         if (ranks_.empty()) fail("a rank", "the number of ranks is not known yet", "begin the file with num_ranks N");
-        if (now_)
-            fail("a rank within another", fmt::format("the block of rank {} has no end", *now_), "end it with }");
+        if (now_) fail("a rank within another", fmt::format("the block of rank {} has no end", *now_), "end it with }");
         now_ = static_cast<std::size_t>(number("rank", 0, static_cast<std::int64_t>(ranks_.size()) - 1));
         if (has_block_[*now_]) fail(fmt::format("rank {} a second time", *now_), "a rank has one block", "join them");
         has_block_[*now_] = true;

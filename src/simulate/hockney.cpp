@@ -70,6 +70,7 @@ private:
         const place other = other_side(p.rank, t);
         const std::int64_t begin = std::max(v.ready[p.step], r_.of(other.rank).ready[other.step]);
         const std::int64_t end = begin + t.span[r_.link(p.rank, other.rank)];
+        r_.of(other.rank).waits[other.step] = run_of_ranks::done;  // before what it releases asks
         finish(p, begin, end);
         finish(other, begin, end);
     }

@@ -40,8 +40,9 @@ TEST(loggops, two_messages_in_a_row) {
 }
 
 TEST(loggops, a_processor_that_computes_takes_no_message) {
-    EXPECT_EQ(exits("num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\na: calc 20000\nb: recv 1b from 0\nb requires a\n}\n"),
-              (times{1500ns, 21500ns}));
+    EXPECT_EQ(
+        exits("num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\na: calc 20000\nb: recv 1b from 0\nb requires a\n}\n"),
+        (times{1500ns, 21500ns}));
 }
 
 /// The message of rank 2 is taken in when it comes, and costs nothing when it is received.
@@ -55,12 +56,15 @@ TEST(loggops, a_large_message_holds_its_sender_until_it_is_taken) {
     const std::string text =
         "num_ranks 2\nrank 0 {\na: send 100000b to 1\nb: calc 1\nb requires a\n}\n"
         "rank 1 {\nc: calc {}\nr: recv 100000b from 0\nr requires c\n}\n";
-    const auto with = [&](int late) { return exits(fmt::format("{}{}{}", text.substr(0, text.find("{}")), late, text.substr(text.find("{}") + 2))); };
+    const auto with = [&](int late) {
+        return exits(fmt::format("{}{}{}", text.substr(0, text.find("{}")), late, text.substr(text.find("{}") + 2)));
+    };
     EXPECT_EQ(with(0), (times{4001ns, 605494ns}));
     EXPECT_EQ(with(10000), (times{10001ns, 611494ns}));
     loggops eager = defaults;
     eager.S = 100000;
-    EXPECT_EQ(exits("num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nrecv 100000b from 0\n}\n", eager)[0], 1500ns);
+    EXPECT_EQ(exits("num_ranks 2\nrank 0 {\nsend 100000b to 1\n}\nrank 1 {\nrecv 100000b from 0\n}\n", eager)[0],
+              1500ns);
 }
 
 /// A calc that irequires a large send overlaps with it; one that requires it does not.
@@ -69,8 +73,9 @@ TEST(loggops, irequires_waits_for_the_beginning) {
     const std::string rest = " a\n}\nrank 1 {\nc: calc 50000\nr: recv 100000b from 0\nr requires c\n}\n";
     EXPECT_EQ(exits(head + "irequires" + rest)[0], 50000ns);
     EXPECT_EQ(exits(head + "requires" + rest)[0], 53000ns);
-    const std::string posted = "num_ranks 2\nrank 0 {\nc: calc 9000\na: send 1b to 1\na requires c\n}\n"
-                               "rank 1 {\nr: recv 1b from 0\nb: calc 5000\nb irequires r\n}\n";
+    const std::string posted =
+        "num_ranks 2\nrank 0 {\nc: calc 9000\na: send 1b to 1\na requires c\n}\n"
+        "rank 1 {\nr: recv 1b from 0\nb: calc 5000\nb irequires r\n}\n";
     EXPECT_EQ(exits(posted)[1], 14500ns);
 }
 
@@ -152,15 +157,15 @@ TEST(goal, the_binary_form_is_that_of_txt2bin) {
         return s;
     };
     EXPECT_EQ(goal_binary(g.ranks),
-              bytes({0x7f, 0x10, 0, 0, 0, 0, 0, 0}) +                                    // 4223
-                  bytes({1, 0, 0, 0, 0, 0}) +                                            // ranks, cpu, nic
-                  bytes({22, 0, 0, 0, 0, 0, 0, 0, 116, 0, 0, 0, 0, 0, 0, 0}) +           // where it begins and ends
-                  bytes({2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +                          // operations, that begin
+              bytes({0x7f, 0x10, 0, 0, 0, 0, 0, 0}) +                           // 4223
+                  bytes({1, 0, 0, 0, 0, 0}) +                                   // ranks, cpu, nic
+                  bytes({22, 0, 0, 0, 0, 0, 0, 0, 116, 0, 0, 0, 0, 0, 0, 0}) +  // where it begins and ends
+                  bytes({2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}) +                 // operations, that begin
                   bytes({0, 0, 0, 0, 3, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}) +
-                  bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}) +              // one waits for its end
+                  bytes({1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}) +  // one waits for its end
                   bytes({1, 0, 0, 0, 3, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}) +
-                  bytes({0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}) +              //
-                  bytes({1, 0, 0, 0}));                                                  // the second
+                  bytes({0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}) +  //
+                  bytes({1, 0, 0, 0}));                                      // the second
 }
 
 TEST(goal, comments_and_labels_that_come_later) {
@@ -194,10 +199,13 @@ TEST(goal, algorithms_are_written_as_they_are_simulated) {
     }
 }
 
-/// The same file under the other models: calc is computing. LogGP lets it overlap with a receive that was posted, Hockney does not.
+/// The same file under the other models: calc is computing. LogGP lets it overlap with a receive that was posted,
+/// Hockney does not.
 TEST(goal, other_models_play_it) {
-    const goal_file g = parse_goal("num_ranks 2\nrank 0 {\nc: calc 100\ns: send 10b to 1\ns requires c\n}\n"
-                                   "rank 1 {\nr: recv 10b from 0\nb: calc 1000\nb irequires r\n}\n", "x");
+    const goal_file g = parse_goal(
+        "num_ranks 2\nrank 0 {\nc: calc 100\ns: send 10b to 1\ns requires c\n}\n"
+        "rank 1 {\nr: recv 10b from 0\nb: calc 1000\nb irequires r\n}\n",
+        "x");
     EXPECT_EQ(exits(g, model{hockney{50, 1, 0}}), (times{160ns, 1160ns}));
     EXPECT_EQ(exits(g, model{loggp{30, 10, 10, 1, 0}}), (times{119ns, 1010ns}));
     EXPECT_EQ(exits(g, model{loggp5{30, 10, 1}}), (times{120ns, 1010ns}));
@@ -208,15 +216,19 @@ std::string refused(const std::string& body) {
 }
 
 TEST(goal, wrong_text_is_refused_with_its_line) {
-    const auto in_rank = [](const std::string& body) { return refused("num_ranks 2\nrank 0 {\n" + body + "\n}\nrank 1 {\n}\n"); };
-    EXPECT_EQ(refused(""), "line 1 of GOAL file 'f.goal': the end: there is no num_ranks; begin the file with num_ranks N");
+    const auto in_rank = [](const std::string& body) {
+        return refused("num_ranks 2\nrank 0 {\n" + body + "\n}\nrank 1 {\n}\n");
+    };
+    EXPECT_EQ(refused(""),
+              "line 1 of GOAL file 'f.goal': the end: there is no num_ranks; begin the file with num_ranks N");
     const auto starts = [](const std::string& text, std::string_view with) {
         EXPECT_TRUE(text.starts_with("line ") && text.find(with) != std::string::npos) << text;
     };
     starts(refused("rank 0 {\n}\n"), "line 1 of GOAL file 'f.goal': a rank: the number of ranks is not known yet");
     starts(refused("num_ranks 2\nrank 0 {\n}\n"), "rank 1 has no block");
     starts(refused("num_ranks 1\nrank 0 {\n"), "the block of rank 0 has no end");
-    starts(refused("num_ranks 1\nrank 0 {\n}\n/* and\nso on"), "line 4 of GOAL file 'f.goal': a comment that does not end");
+    starts(refused("num_ranks 1\nrank 0 {\n}\n/* and\nso on"),
+           "line 4 of GOAL file 'f.goal': a comment that does not end");
     starts(in_rank("send 5b to 2"), "line 3 of GOAL file 'f.goal': rank 2: ranks are numbered 0 to 1");
     starts(in_rank("send 5 to 1"), "'to': 'b' is expected here");
     starts(in_rank("send 5b from 1"), "'from': 'to' is expected here");
@@ -229,15 +241,18 @@ TEST(goal, wrong_text_is_refused_with_its_line) {
     starts(in_rank("calc 5 5"), "'5': the line should end here");
     starts(in_rank("a: calc 5\na: calc 6"), "line 4 of GOAL file 'f.goal': label a a second time");
     starts(in_rank("a: calc 5\na requires b"), "line 4 of GOAL file 'f.goal': label b: no operation of rank 0 has it");
-    starts(in_rank("a: calc 5\nb: calc 5\na requires b\nb requires a"), "line 3 of GOAL file 'f.goal': an operation that never begins");
+    starts(in_rank("a: calc 5\nb: calc 5\na requires b\nb requires a"),
+           "line 3 of GOAL file 'f.goal': an operation that never begins");
     starts(in_rank("\nsend 5b to 1"), "line 4 of GOAL file 'f.goal': a message that is not received");
-    starts(in_rank("recv 5b from 1 tag 3"), "line 3 of GOAL file 'f.goal': a message that is not sent: rank 1 has too few");
+    starts(in_rank("recv 5b from 1 tag 3"),
+           "line 3 of GOAL file 'f.goal': a message that is not sent: rank 1 has too few");
 }
 
 TEST(goal, a_cut_binary_file_is_refused) {
     const std::string whole = goal_binary(data("binomial").ranks);
     for (std::size_t n = 8; n < whole.size(); n += 7)
-        EXPECT_NE(error_text([&] { parse_goal(whole.substr(0, n), "f.bin"); }).find("GOAL file 'f.bin': "), std::string::npos);
+        EXPECT_NE(error_text([&] { parse_goal(whole.substr(0, n), "f.bin"); }).find("GOAL file 'f.bin': "),
+                  std::string::npos);
     std::string other = whole;
     other[0] = 1;
     EXPECT_NE(error_text([&] { parse_goal(other, "f.bin"); }).find("does not begin with 4223"), std::string::npos);

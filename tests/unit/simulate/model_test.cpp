@@ -161,9 +161,9 @@ TEST(model, file_errors) {
 
 TEST(model, errors) {
     const std::string unknown = refusal("hokney:alpha=1");
-    EXPECT_EQ(
-        unknown.find("unknown model 'hokney': rubato knows hockney:..., loggp:..., logfgp:..., loggp5:..., curie, "),
-        0U);
+    EXPECT_EQ(unknown.find("unknown model 'hokney': rubato knows hockney:..., loggp:..., logfgp:..., loggp5:..., "
+                           "loggops:..., curie, "),
+              0U);
     EXPECT_NE(unknown.find("file:NAME; use one of them"), std::string::npos);
     EXPECT_EQ(refusal("").find("unknown model ''"), 0U);
     EXPECT_EQ(refusal("hockney:alpha=1,beta=2"),
