@@ -4,6 +4,7 @@
 #include "choose/steps.hpp"
 #include "cli/command.hpp"
 #include "cli/effort.hpp"
+#include "cli/machine.hpp"
 #include "files/output_file.hpp"
 #include "rubato/arrival.hpp"
 #include "simulate/at_scale.hpp"
@@ -18,13 +19,14 @@
 namespace rubato::cli {
 namespace {
 
-constexpr step_cost to_write{500, 200};
+constexpr step_cost to_write_goal{500, 200};
 constexpr std::size_t most_listed = 32;  // ranks
 
 struct read_options {
     std::string file{};
     std::string model_text = "loggopsim";
-    std::string noise_text{};
+    std::string hosts{};
+    machine_options machine_texts{};
     bool json = false;
 };
 
@@ -34,13 +36,18 @@ struct played_goal {
     cost counted{};
 };
 
-played_goal play(const read_options& o) {
+played_goal simulate_file(const read_options& o) {
     const goal_file g = read_goal(o.file);
     shape_table ranks(static_cast<std::int32_t>(g.ranks.size()));
     for (const sized_schedule& s : schedules_of(g)) ranks.add(s);
-    const noise detours = o.noise_text.empty() ? noise{} : parse_noise(o.noise_text);
+    if (!o.hosts.empty() && !o.machine_texts.share_links)
+        throw error("--hosts without --share-links", "otherwise hosts change nothing here", "give both or none");
+    const auto count = static_cast<std::int32_t>(g.ranks.size());
+    const std::vector<std::int32_t> hosts = parse_hosts(o.hosts, count);
+    const machine on = o.machine_texts.make(count);
     simulation_options how;
-    how.detours = &detours;
+    how.hosts = hosts;
+    on.set(how);
     how.cores = std::max(1U, std::thread::hardware_concurrency());
     const std::vector<time_ns> together(g.ranks.size());  // arrivals are steps of the file
     played_goal p;
@@ -52,10 +59,9 @@ played_goal play(const read_options& o) {
 
 std::string as_text(const read_options& o, const played_goal& p) {
     const auto last = std::ranges::max_element(p.exits);
-    std::string out =
-        fmt::format("{}: {} ranks, {} messages, {}, model {}\n\nlast exit: {}, rank {}\n", o.file, p.exits.size(),
-                    p.counted.messages, format_bytes(p.counted.bytes), o.model_text, format_time(*last),
-                    last - p.exits.begin());
+    std::string out = fmt::format("{}: {} ranks, {} messages, {}, model {}{}\n\nlast exit: {}, rank {}\n", o.file,
+                                  p.exits.size(), p.counted.messages, format_bytes(p.counted.bytes), o.model_text,
+                                  o.machine_texts.describe(), format_time(*last), last - p.exits.begin());
     if (p.exits.size() > most_listed) return out;
     table lines{{"RANK", "ARRIVAL", "EXIT"}};
     for (std::size_t r = 0; r < p.exits.size(); ++r)
@@ -87,7 +93,8 @@ void add_read(CLI::App& goal) {
     app->add_option("FILE", o->file, "the file")->required();
     app->add_option("--model", o->model_text, "cost model, as 'rubato sim' takes it (default: loggopsim)")
         ->type_name("MODEL");
-    app->add_option("--noise", o->noise_text, "the processors' detours, as 'rubato sim' takes them")->type_name("NOISE");
+    app->add_option("--hosts", o->hosts, "which ranks share a host, as 'rubato sim' takes it")->type_name("HOSTS");
+    o->machine_texts.add_to(*app);
     app->add_flag("--json", o->json, "print an object with when each rank ends");
     app->footer(
         "A rank's arrival is the calc for which all its other operations wait. Receives take messages of their rank\n"
@@ -96,7 +103,7 @@ void add_read(CLI::App& goal) {
         "  rubato goal read dissemination.goal --json\n"
         "  rubato goal read dissemination.goal --model loggops:L=5us,o=2us,g=1us,G=1ns,S=8KiB");
     app->callback([o] {
-        const played_goal p = play(*o);
+        const played_goal p = simulate_file(*o);
         write_out(o->json ? as_json(*o, p) : as_text(*o, p));
     });
 }
@@ -111,12 +118,13 @@ struct write_options {
     std::string file{};
 };
 
-std::string write(const CLI::App& app, const write_options& o) {
+std::string written(const CLI::App& app, const write_options& o) {
     const algorithm& a = find_algorithm(o.id);
     const algorithm* const chosen = &a;
     refuse_unused(app, std::span(&chosen, 1));
     if (a.early)
-        throw error(fmt::format("{} as GOAL", a.id), "its steps begin before the rank arrives, and GOAL knows no arrivals",
+        throw error(fmt::format("{} as GOAL", a.id),
+                    "its steps begin before the rank arrives, and GOAL knows no arrivals",
                     fmt::format("give {}", a.id.substr(0, a.id.find('+'))));
     const model m = parse_model(o.model_text);
     problem p = o.problem.make(a.what);
@@ -124,7 +132,7 @@ std::string write(const CLI::App& app, const write_options& o) {
     const std::int64_t chunk = chunk_of(size_of(o.bytes, a.what), p);
     p = planned(a, p, m, chunk, o.problem.segments == 0);
     if (!o.force)
-        refuse_large(fmt::format("{} with {} ranks", a.id, p.ranks), effort(expected_steps(a, p), to_write),
+        refuse_large(fmt::format("{} with {} ranks", a.id, p.ranks), effort(expected_steps(a, p), to_write_goal),
                      "give fewer ranks or segments, or --force");
     const layout sizes = layout::uniform(chunk);
     const bool late = std::ranges::any_of(p.arrivals, [](time_ns t) { return t > time_ns{}; });
@@ -159,9 +167,9 @@ void add_write(CLI::App& goal) {
         "  rubato goal write bcast/binomial --ranks 8 --bytes 1KiB --arrivals single:rank=3,delay=50us\n"
         "  rubato goal write alltoall/pairwise --ranks 64 --bytes 1MiB --format binary -o alltoall.bin");
     app->callback([o, app] {
-        if (o->file.empty()) return write_out(write(*app, *o));
+        if (o->file.empty()) return write_out(written(*app, *o));
         const files::output_file out(o->file);
-        out.write(write(*app, *o));
+        out.write(written(*app, *o));
     });
 }
 

@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/parallel.hpp"
 #include "cli/sim_effort.hpp"
+#include "cli/sim_program.hpp"
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
@@ -31,7 +32,8 @@ struct sim_options {
     std::string bytes{};
     std::string model_text = "curie";
     std::string inside_text{};
-    std::string noise_text{};
+    machine_options machine_texts{};
+    program_options program{};
     bool force = false;
     bool json = false;
     std::string svg{};
@@ -44,7 +46,7 @@ struct sim_setting {
     problem common{};               ///< with arrivals
     std::int64_t chunk = 0;
     bool choose_segments = false;
-    noise detours{};
+    machine on{};
     unsigned cores = 1;  ///< of one simulation
 };
 
@@ -74,8 +76,10 @@ shape_table shapes_of(const sim_setting& s, const algorithm& a, const problem& p
 
 simulation run(const sim_setting& s, const algorithm& a, shape_table& ranks, const problem& p,
                bool record_steps = false) {
-    return simulate(s.network, ranks, p.arrivals,
-                    {record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr, &s.detours, s.cores});
+    simulation_options how{record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr};
+    s.on.set(how);
+    how.cores = s.cores;
+    return simulate(s.network, ranks, p.arrivals, how);
 }
 
 /// The run time by a simulation of all ranks.
@@ -167,8 +171,9 @@ void simulate_row(const sim_setting& s, simulated_row& r) {
 
 /// With fewer ranks.
 void extrapolate_row(const sim_setting& s, simulated_row& r) {
-    if (s.detours.any()) {
-        r.skipped = fmt::format("it takes {}, and noise needs all ranks (--force)", to_string(r.takes));
+    if (s.on.is_special()) {
+        r.skipped = fmt::format("it takes {}, and {} needs all ranks (--force)", to_string(r.takes),
+                                s.on.detours.any() ? "noise" : "an unequal machine");
         return;
     }
     const std::optional<candidate> c = estimate(s, *r.a, r.p);
@@ -294,9 +299,8 @@ void check_rows(const sim_options& o, const std::vector<simulated_row>& rows) {
 std::string describe(const sim_options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
-    const std::string detours = o.noise_text.empty() ? "" : fmt::format(", noise {}", o.noise_text);
     return fmt::format("{}{}arrivals {}, model {}{}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
-                       abbreviated(o.problem.arrivals), o.model_text, inside, detours);
+                       abbreviated(o.problem.arrivals), o.model_text, inside, o.machine_texts.describe());
 }
 
 void simulate_all(const CLI::App& app, const sim_options& o) {
@@ -308,7 +312,7 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
     s.inside = parse_model_inside(o.inside_text, s.network, s.common);
-    if (!o.noise_text.empty()) s.detours = parse_noise(o.noise_text);
+    s.on = o.machine_texts.make(s.common.ranks);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
     if (chosen.size() == 1) s.cores = std::max(1U, std::thread::hardware_concurrency());
@@ -338,23 +342,41 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
                : as_text(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));
 }
 
+/// Throws if an option was given that is for the other of the two.
+void simulate_given(const CLI::App& app, const sim_options& o) {
+    const bool of_program = !o.program.file.empty();
+    for (const char* name : {"--plan", "--without"})
+        if (!of_program && app.count(name) > 0)
+            throw error(fmt::format("{} without --program", name), "it is about a program's calls",
+                        "give a program, or leave it out");
+    if (!of_program) {
+        if (o.what.empty()) throw CLI::RequiredError("ALGORITHMS");
+        if (o.problem.ranks == 0) throw CLI::RequiredError("--ranks");
+        return simulate_all(app, o);
+    }
+    for (const char* name : {"ALGORITHMS", "--bytes", "--arrivals", "--root", "--segments", "--radix", "--graph",
+                             "--round-time", "--noncommutative", "--idempotent", "--force", "--svg"})
+        if (app.count(name) > 0)
+            throw error(fmt::format("{} with --program", name), "the program says what is called, and when",
+                        "leave one of them out");
+    simulate_program(o.program, o.problem.ranks, o.problem.hosts, o.model_text, o.inside_text, o.machine_texts, o.json);
+}
+
 }  // namespace
 
 void add_sim(CLI::App& command, int&) {
     auto o = std::make_shared<sim_options>();
     CLI::App* app = command.add_subcommand("sim", "simulate algorithms under a cost model and arrivals");
-    app->add_option("ALGORITHMS", o->what, "a collective, or some of its algorithms: reduce, reduce/binomial,ring")
-        ->required();
+    app->add_option("ALGORITHMS", o->what, "a collective, or some of its algorithms: reduce, reduce/binomial,ring");
     o->problem.add_to(*app);
+    app->get_option("--ranks")->required(false);  // a program may say it
+    o->program.add_to(*app);
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
     add_models(*app, o->model_text, o->inside_text);
-    app->add_option("--noise", o->noise_text,
-                    "the processors' detours: fixed:period=1ms,duration=10us,seed=1, random:... (exponential), or "
-                    "file:NAME[,seed=1] (lines: begin, duration)")
-        ->type_name("NOISE");
+    o->machine_texts.add_to(*app);
     app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
-    app->add_flag("--json", o->json, "print an array with an object per algorithm");
+    app->add_flag("--json", o->json, "print an array with an object per algorithm, or an object for a program");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
         ->type_name("FILE");
     std::string names;
@@ -376,6 +398,12 @@ void add_sim(CLI::App& command, int&) {
         "rank's own data wait for that rank.\n"
         "Where all ranks together have millions of steps, the time follows from simulations of fewer ranks, and the\n"
         "table says so.\n"
+        "A program has a statement per line. COLLECTIVE SIZE [root=R], such as allreduce 64KiB, is a call; with\n"
+        "ALGORITHM instead of COLLECTIVE it is done so, and may have segments=N. exchange GRAPH SIZE sends a message\n"
+        "to each neighbour. compute TIME|ARRIVALS ... lets each rank compute: for a time, or one drawn as arrivals\n"
+        "are; several are added. repeat N {{ ... }} repeats lines, ranks N says how many ranks there are, and # "
+        "begins\n"
+        "a comment.\n"
         "Models: {}.\n"
         "'rubato loggp' measures your network and writes its models to a file: file:FILE is the first, and\n"
         "file:FILE,hockney the other.\n"
@@ -386,9 +414,13 @@ void add_sim(CLI::App& command, int&) {
         "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
         "  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
-        "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json",
+        "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json\n"
+        "  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10\n"
+        "  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links\n"
+        "  rubato sim --program examples/stencil.program --model gige --plan allreduce/ring --without slowest\n"
+        "  rubato sim --program solver.rubato --model gige --plan allreduce/recursive_doubling",
         most_segments, names));
-    app->callback([o, app] { simulate_all(*app, *o); });
+    app->callback([o, app] { simulate_given(*app, *o); });
 }
 
 }  // namespace rubato::cli

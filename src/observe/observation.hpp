@@ -34,11 +34,12 @@ struct predictability {
 
 /// One invocation, from its first arrival on.
 struct invocation {
-    std::uint64_t number = 0;
+    std::uint64_t number = 0;  ///< among the calls of the communicator
     std::vector<time_ns> arrivals{};
     std::vector<time_ns> exits{};
     /// Of each rank, from its call before, on any communicator, to its arrival; empty if not known of all.
     std::vector<time_ns> outside{};
+    time_ns at{};  ///< the first arrival, on the program's clock
 };
 
 /// An invocation in short.

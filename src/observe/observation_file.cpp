@@ -41,7 +41,7 @@ void from_json(const json& j, brief& b) {
 }
 
 // Versions before wrote less of these.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(invocation, number, arrivals, exits, outside)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(invocation, number, arrivals, exits, outside, at)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(lateness_map, ranks, numbers, counts, columns)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(arrivals_seen, invocations, run_time, tail, imbalance, waiting, first,
                                                 last, predictable, pattern, map, all, examples)

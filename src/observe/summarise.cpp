@@ -219,6 +219,7 @@ private:
         }
         const auto [least, most] = std::ranges::minmax(met.arrivals);
         if (most - least > longest_spread) return;
+        met.at = least;
         for (time_ns& t : met.arrivals) t -= least;
         for (time_ns& t : met.exits) t -= least;
         if (met.outside.size() < ranks) met.outside.clear();

@@ -66,10 +66,12 @@ private:
         const run_of_ranks::view v = r_.of(p.rank);
         if (v.waits[p.step] == run_of_ranks::done) return;  // of a message that both sides offered at the beginning
         const shape_step& t = v.steps.steps[p.step];
-        if (!is_message(t)) return finish(p, v.ready[p.step], v.ready[p.step] + t.span[between]);
+        if (!is_message(t))
+            return finish(p, v.ready[p.step], v.ready[p.step] + r_.on_processor(p.rank, t.span[between]));
         const place other = other_side(p.rank, t);
         const std::int64_t begin = std::max(v.ready[p.step], r_.of(other.rank).ready[other.step]);
-        const std::int64_t end = begin + t.span[r_.link(p.rank, other.rank)];
+        const std::int64_t takes = t.span[r_.link(p.rank, other.rank)];
+        const std::int64_t end = begin + r_.on_link(p.rank, other.rank, takes);
         r_.of(other.rank).waits[other.step] = run_of_ranks::done;  // before what it releases asks
         finish(p, begin, end);
         finish(other, begin, end);

@@ -3,7 +3,8 @@
 //   send   begins when both the processor and the sending interface are free, at t. The processor is busy until t + o,
 //          the interface until t + g + x. The step ends at t + o, when the next can begin; of a message larger than S,
 //          when the receiver takes it.
-//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u, the
+//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u,
+//   the
 //          processor is busy until u + o + x, the interface until u + g + x, whether or not a receive waits for the
 //          message. The step ends at u + o + x; if it was not ready at u, when it is. At the later of u and the time
 //          when the receive is ready, the receiver takes the message.
@@ -33,7 +34,7 @@ struct ordered_event {
 
 class simulator {
 public:
-    simulator(const std::array<loggops, 2>& costs, run_of_ranks& r) : r_(r), busy_(r.ranks()) {
+    simulator(const std::array<loggops, 2>& costs, run_of_ranks& r) : r_(r), busy_(r.ranks()), hosts_(r.hosts()) {
         for (const link_kind link : {between, within}) {
             L_[link] = whole_ns(costs[link].L);
             o_[link] = whole_ns(costs[link].o);
@@ -60,7 +61,7 @@ private:
     static constexpr std::uint32_t is_open = 1U << 30;
 
     struct resources {  // free again at
-        std::int64_t cpu;
+        std::int64_t cpu = INT64_MIN;
         std::int64_t out = INT64_MIN;
         std::int64_t in = INT64_MIN;
     };
@@ -83,13 +84,22 @@ private:
     }
 
     const shape_step& step_of(const place& p) const { return r_.shapes().of(p.rank).steps[p.step]; }
-    std::int64_t cpu_end(std::uint32_t rank, std::int64_t begin, std::int64_t work) {
+    /// The interfaces of a rank, or of its host, for messages along that link.
+    resources& interfaces(std::uint32_t rank, link_kind link) {
+        return link == between && r_.shares_links() ? hosts_[r_.host_of(rank)] : busy_[rank];
+    }
+    link_kind link_of(std::uint32_t rank, const shape_step& t) const {
+        return t.distance == none ? between : r_.link(rank, r_.shapes().peer_of(rank, t));
+    }
+    /// When the rank's processor is done with work of its own and waiting for bytes.
+    std::int64_t cpu_end(std::uint32_t rank, std::int64_t begin, std::int64_t work, std::int64_t bytes = 0) {
+        work = r_.on_processor(rank, work) + bytes;
         return cpus_.empty() ? begin + work : cpus_[rank].end_of(time_ns(begin), time_ns(work)).count();
     }
 
     void handle(const ordered_event& e) {
         const place p{e.rank, event::step_of(e.what)};
-        const std::int64_t free = event::is_heard(e.what) ? when_taken(e.rank) : when_run(p);
+        const std::int64_t free = event::is_heard(e.what) ? when_taken(p) : when_run(p);
         if (free > e.time) return queue_.push({free, e.order, e.rank, e.what});
         if (event::is_heard(e.what))
             take_in(p, e.time);
@@ -98,16 +108,14 @@ private:
         queue_freed();
     }
 
-    std::int64_t when_taken(std::uint32_t rank) const { return std::max(busy_[rank].cpu, busy_[rank].in); }
-    std::int64_t when_run(const place& p) const {
-        const resources& busy = busy_[p.rank];
-        switch (step_of(p).kind) {
-            case step_kind::send: return std::max(busy.cpu, busy.out);
-            case step_kind::recv: return INT64_MIN;
-            case step_kind::combine:
-            case step_kind::copy: break;
-        }
-        return busy.cpu;
+    std::int64_t when_taken(const place& p) {
+        return std::max(busy_[p.rank].cpu, interfaces(p.rank, link_of(p.rank, step_of(p))).in);
+    }
+    std::int64_t when_run(const place& p) {
+        const shape_step& t = step_of(p);
+        if (t.kind == step_kind::recv) return INT64_MIN;
+        const std::int64_t cpu = busy_[p.rank].cpu;
+        return t.kind == step_kind::send ? std::max(cpu, interfaces(p.rank, link_of(p.rank, t)).out) : cpu;
     }
 
     void run_step(const place& p, std::int64_t time) {
@@ -130,7 +138,7 @@ private:
         const link_kind link = peer == none ? between : r_.link(p.rank, peer);
         resources& busy = busy_[p.rank];
         busy.cpu = cpu_end(p.rank, time, o_[link]);
-        busy.out = time + g_[link] + t.span[link];
+        interfaces(p.rank, link).out = time + r_.on_link(p.rank, peer == none ? p.rank : peer, g_[link] + t.span[link]);
         const std::uint32_t there = peer == none ? none : r_.shapes().partner(t, peer);
         if (there != none) queue_.push({busy.cpu + L_[link], orders_++, peer, event::heard(there)});
         has_begun(p, t, busy.cpu);
@@ -161,10 +169,12 @@ private:
         std::uint32_t& waits = v.waits[p.step];
         if (waits == done || (waits & has_come) != 0) return;  // the message was sent twice
         const shape_step& t = step_of(p);
-        const link_kind link = r_.link(p.rank, r_.shapes().peer_of(p.rank, t));
+        const std::uint32_t peer = r_.shapes().peer_of(p.rank, t);
+        const link_kind link = r_.link(p.rank, peer);
         resources& busy = busy_[p.rank];
-        busy.cpu = cpu_end(p.rank, time, o_[link] + t.span[link]);
-        busy.in = time + g_[link] + t.span[link];
+        // Bytes come in as fast as the link carries them, however slow the processor is.
+        busy.cpu = cpu_end(p.rank, time, o_[link], r_.on_link(p.rank, peer, t.span[link]));
+        interfaces(p.rank, link).in = time + r_.on_link(p.rank, peer, g_[link] + t.span[link]);
         v.ready[p.step] = std::max(v.ready[p.step], busy.cpu);
         if (waits == is_open) {
             release_sender(p, t, time);
@@ -216,6 +226,7 @@ private:
     std::array<std::int64_t, 2> o_{};
     std::array<std::int64_t, 2> g_{};
     std::vector<resources> busy_;
+    std::vector<resources> hosts_;          // if their ranks share links
     std::vector<noise::processor> cpus_{};  // if there is noise
     radix_heap<ordered_event> queue_{0};
     std::vector<ordered_event> batch_{};

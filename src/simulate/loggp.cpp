@@ -28,7 +28,9 @@
 //
 // What a rank does takes effect on another one after o + L at the earliest. So time is cut into windows that are no
 // longer: within one, ranks do not depend on each other, and each handles its events in the order of time, then of
-// step. Messages that wait for their receiver have no such delay; with them, a window is a nanosecond.
+// step. Messages that wait for their receiver have no such delay; with them, a window is a nanosecond. Ranks that share
+// their host's interfaces depend on each other, so then the events of all ranks are handled in one order. A shared
+// interface serves messages in the order in which the CPUs give them to it.
 #include "simulate/event_queue.hpp"
 #include "simulate/run.hpp"
 
@@ -59,11 +61,11 @@ struct port {
     std::int64_t wire_end = INT64_MIN / 2;  // when the last byte has passed
 
     bool in_row(std::int64_t time, const costs& c) const { return time <= wire_end + c.g; }
-    /// When a message begins that could begin at `time`.
-    std::int64_t pass(std::int64_t time, std::int64_t transfer, const costs& c) {
+    /// When a message begins that could begin at `time`; it is busy with it for so long, gap and all.
+    std::int64_t pass(std::int64_t time, std::int64_t transfer, std::int64_t busy, const costs& c) {
         if (!in_row(time, c)) gap_end = time;
         const std::int64_t begin = std::max({time, gap_end - c.ahead, wire_end});
-        gap_end = std::max(gap_end, begin) + c.g + transfer;
+        gap_end = std::max(gap_end, begin) + busy;
         wire_end = begin + transfer;
         return begin;
     }
@@ -85,6 +87,7 @@ public:
           first_(r.first_of_part(i, parts)),
           end_(r.first_of_part(i + 1, parts)),
           busy_(end_ - first_),
+          hosts_(r.hosts()),
           queue_(shift),
           told_(parts),
           first_event_(end_ - first_, none) {}
@@ -98,6 +101,10 @@ public:
     /// All events of the window that is next.
     void run(std::int64_t window) {
         queue_.take(window, batch_);
+        if (r_.shares_links()) {  // then ranks of a host do depend on each other within it
+            for (const event& e : batch_) add({e.time, e.rank, e.what});
+            return handle();
+        }
         next_.resize(batch_.size());
         for (std::uint32_t i = 0; i < batch_.size(); ++i) {
             std::uint32_t& first = first_event_[batch_[i].rank - first_];
@@ -107,7 +114,7 @@ public:
         for (const std::uint32_t r : touched_) {
             enter(r);
             for (std::uint32_t i = std::exchange(first_event_[r - first_], none); i != none; i = next_[i])
-                add({batch_[i].time, batch_[i].what});
+                add({batch_[i].time, r, batch_[i].what});
             handle();
         }
         touched_.clear();
@@ -121,7 +128,8 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::uint32_t done = run_of_ranks::done;
-    static constexpr std::uint32_t message = 1U << 31;  // in `waits`: it waits for the other side, too
+    static constexpr std::uint32_t message = 1U << 31;       // in `waits`: it waits for the other side, too
+    static constexpr std::uint32_t handing_over = done - 1;  // the CPU is busy with it; where ranks share interfaces
 
     struct resources {
         std::int64_t cpu = INT64_MIN;       // free again at
@@ -129,13 +137,19 @@ private:
         port out{};
         port in{};
     };
-    /// When the rank's CPU is done with what it begins then.
-    std::int64_t cpu_end(std::int64_t begin, std::int64_t work) {
+    /// The interfaces of the rank, or of its host, for messages along that link.
+    resources& interfaces(link_kind link) {
+        return link == between && r_.shares_links() ? hosts_[r_.host_of(me_)] : busy_[me_ - first_];
+    }
+    /// When the rank's CPU is done with what it begins then, and with bytes that it sends itself.
+    std::int64_t cpu_end(std::int64_t begin, std::int64_t work, std::int64_t bytes = 0) {
+        work = r_.on_processor(me_, work) + bytes;
         return cpus_.empty() ? begin + work : cpus_[me_ - first_].end_of(time_ns(begin), time_ns(work)).count();
     }
-    /// Of the rank whose turn it is.
+    /// Of the rank whose turn it is, or of all that share links.
     struct own_event {
         std::int64_t time;
+        std::uint32_t rank;
         std::uint32_t what;
         auto operator<=>(const own_event&) const = default;
     };
@@ -150,6 +164,8 @@ private:
     link_kind link_of(const shape_step& t) const {
         return t.distance == none ? between : r_.link(me_, r_.shapes().peer_of(me_, t));
     }
+    /// The rank itself if there is none.
+    std::uint32_t peer_of(const shape_step& t) const { return t.distance == none ? me_ : r_.shapes().peer_of(me_, t); }
     bool is_synchronous(const shape_step& t) const { return t.distance != none && t.synchronous[link_of(t)]; }
 
     void begin(std::uint32_t r) {
@@ -174,6 +190,7 @@ private:
             std::ranges::pop_heap(now_, std::greater{});
             const own_event e = now_.back();
             now_.pop_back();
+            if (e.rank != me_) enter(e.rank);
             if (event::is_heard(e.what))
                 hear(event::step_of(e.what), e.time);
             else
@@ -201,7 +218,7 @@ private:
     void is_ready(std::uint32_t s) {
         waits_[s] = done;  // it will be
         if (queue_.is_now(ready_[s]))
-            add({ready_[s], event::runs(s)});
+            add({ready_[s], me_, event::runs(s)});
         else
             queue_.push({ready_[s], me_, event::runs(s)});
     }
@@ -219,14 +236,18 @@ private:
         if (waits_[s] == 0) is_free(s);
     }
 
-    /// The first byte of a message comes in, or its receiver waits for it.
+    /// The first byte of a message comes in, its receiver waits for it, or the CPU has given it away.
     void hear(std::uint32_t s, std::int64_t time) {
+        if (waits_[s] == handing_over) return hand_over(s, ready_[s], time);
         if (waits_[s] == done || (waits_[s] & message) == 0) return;  // the message was sent twice
         const shape_step& t = shape_->steps[s];
         if (t.kind == step_kind::recv) {
             const link_kind link = link_of(t);
+            const std::uint32_t peer = peer_of(t);
             const std::int64_t transfer = c_[link].cpu_sends ? 0 : t.span[link];
-            time = busy_[me_ - first_].in.pass(time, transfer, c_[link]) + transfer;
+            const std::int64_t span = r_.on_link(me_, peer, transfer);
+            const std::int64_t busy = r_.on_link(me_, peer, c_[link].g + transfer);
+            time = interfaces(link).in.pass(time, span, busy, c_[link]) + span;
         }
         ready_[s] = std::max(ready_[s], time);
         waits_[s] &= ~message;
@@ -250,13 +271,27 @@ private:
             busy.received = busy.cpu = cpu_end(begin, again ? c.o_min : c.o);
             return finish(s, begin, busy.cpu);
         }
-        const std::int64_t transfer = c.cpu_sends ? 0 : t.span[link];
-        const std::int64_t o = busy.out.in_row(begin, c) ? c.o_min : c.o;
-        busy.cpu = cpu_end(begin, o + (t.span[link] - transfer));
-        const std::int64_t injected = busy.out.pass(busy.cpu, transfer, c);
-        if (t.distance != none) tell(r_.shapes().peer_of(me_, t), t, injected + c.L);
+        const std::int64_t o = interfaces(link).out.in_row(begin, c) ? c.o_min : c.o;
+        busy.cpu = cpu_end(begin, o, c.cpu_sends ? r_.on_link(me_, peer_of(t), t.span[link]) : 0);
         if (t.next[0] != none) release(t.next[0], time);
-        finish(s, begin, injected + transfer);
+        if (!r_.shares_links()) return hand_over(s, begin, busy.cpu);
+        waits_[s] = handing_over;
+        ready_[s] = begin;
+        queue_.push({busy.cpu, me_, event::heard(s)});
+    }
+    /// The CPU has given a message to the interface.
+    void hand_over(std::uint32_t s, std::int64_t begin, std::int64_t time) {
+        const shape_step& t = shape_->steps[s];
+        const link_kind link = link_of(t);
+        const costs& c = c_[link];
+        const std::uint32_t peer = peer_of(t);
+        const std::int64_t transfer = c.cpu_sends ? 0 : t.span[link];
+        const std::int64_t span = r_.on_link(me_, peer, transfer);
+        const std::int64_t busy = r_.on_link(me_, peer, c.g + transfer);
+        const std::int64_t injected = interfaces(link).out.pass(time, span, busy, c);
+        if (t.distance != none) tell(peer, t, injected + c.L);
+        waits_[s] = done;
+        finish(s, begin, injected + span);
     }
 
     void finish(std::uint32_t s, std::int64_t begin, std::int64_t end) {
@@ -270,6 +305,7 @@ private:
     std::uint32_t first_;
     std::uint32_t end_;
     std::vector<resources> busy_;
+    std::vector<resources> hosts_;          // if their ranks share links
     std::vector<noise::processor> cpus_{};  // if there is noise
     event_queue queue_;
     std::vector<std::vector<event>> told_;  // to ranks of others, by part
@@ -343,8 +379,8 @@ void run_all(const costs& c, const costs& inside, bool synchronous, run_of_ranks
     constexpr std::uint32_t fewest = 1U << 14;  // ranks of a core: with fewer, waiting for the others takes longer
     r.shapes().serve_in_order({1, 0, 0, 0});    // sends
     const std::array<costs, 2> both{c, inside};
-    const unsigned shift = shift_for(c, inside, synchronous);
-    const std::uint32_t n = std::clamp(r.ranks() / fewest, 1U, r.cores());
+    const unsigned shift = shift_for(c, inside, synchronous || r.shares_links());
+    const std::uint32_t n = r.shares_links() ? 1 : std::clamp(r.ranks() / fewest, 1U, r.cores());
     std::vector<simulator> parts;
     for (std::uint32_t i = 0; i < n; ++i) parts.emplace_back(both, shift, r, i, n);
     if (n == 1)

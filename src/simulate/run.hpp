@@ -5,6 +5,7 @@
 #include "rubato/simulate.hpp"
 #include "schedule/shapes.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace rubato {
@@ -26,6 +27,20 @@ public:
     std::uint32_t ranks() const { return shapes_.ranks(); }
     unsigned cores() const { return how_.cores; }
     const noise* detours() const { return how_.detours; }
+    bool shares_links() const { return how_.shared_links; }
+    /// How many share links.
+    std::size_t hosts() const {
+        return how_.shared_links ? static_cast<std::size_t>(std::ranges::max(how_.hosts)) + 1 : 0;
+    }
+    std::uint32_t host_of(std::uint32_t rank) const { return static_cast<std::uint32_t>(how_.hosts[rank]); }
+    /// What the rank's processor takes for what others do in so many ns.
+    std::int64_t on_processor(std::uint32_t rank, std::int64_t ns) const {
+        return how_.slow == nullptr ? ns : slowed(how_.slow->processors, rank, rank, ns);
+    }
+    /// What a message of these two takes of their interfaces.
+    std::int64_t on_link(std::uint32_t a, std::uint32_t b, std::int64_t ns) const {
+        return how_.slow == nullptr ? ns : slowed(how_.slow->links, a, b, ns);
+    }
     /// Ranks in equal parts, one for each core.
     std::uint32_t first_of_part(std::uint64_t i, std::uint64_t parts) const {
         return static_cast<std::uint32_t>((ranks() * i + parts - 1) / parts);
@@ -58,6 +73,10 @@ public:
     void end();
 
 private:
+    static std::int64_t slowed(const std::vector<double>& factors, std::uint32_t a, std::uint32_t b, std::int64_t ns) {
+        return factors.empty() ? ns : whole_ns(std::max(factors[a], factors[b]) * static_cast<double>(ns));
+    }
+
     shape_table& shapes_;
     std::span<const time_ns> arrivals_;
     const simulation_options& how_;

@@ -84,6 +84,12 @@ simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns>
     if (!options.hosts.empty() && options.hosts.size() != ranks.ranks())
         throw error(fmt::format("hosts of {} ranks, and there are {}", options.hosts.size(), ranks.ranks()),
                     "each rank is on one host", "give a host for each rank");
+    if (options.shared_links && options.hosts.empty())
+        throw error("links that ranks share", "each rank is on a host of its own", "say which ranks share a host");
+    if (options.shared_links && !std::holds_alternative<loggp>(m.network) &&
+        !std::holds_alternative<loggops>(m.network))
+        throw error(fmt::format("links that ranks share under {}", network_text(m)),
+                    "there are no interfaces to share in this model", "give a loggp or loggops model");
     simulation result;
     if (arrivals.empty()) return result;
     run_of_ranks r(ranks, arrivals, options, result);

@@ -61,8 +61,17 @@ protected:
     }
 
     void observed(std::string_view name) const {
-        write(name, R"({"kind":"observation","program":"solver","ranks":2,"hosts":["a","a"],"parts":2,"lines":1})"
-                    "\n");
+        write(name,
+              R"({"kind":"observation","program":"solver","ranks":2,"hosts":["a","a"],"parts":2,"lines":4}
+{"kind":"communicator","members":[0,1],"count":1}
+{"kind":"site","module":"/nonexistent/solver","offset":4096,"symbol":"solve"}
+{"kind":"row","communicator":0,"site":0,"collective":"allreduce","form":"blocking","root":0,"calls":2,"callers":2,)"
+              R"("bytes":65536,"time":200000,"median":50000,"seen":{"invocations":2,"run_time":70000,"tail":50000,)"
+              R"("imbalance":20000,"waiting":0.2,"first":{"rank":0,"share":1.0},"last":{"rank":1,"share":1.0},)"
+              R"("predictable":{"predictor":"","error":0,"deviation":0,"last_right":0},"pattern":[0,20000],"examples":)"
+              R"([{"number":0,"arrivals":[0,20000],"exits":[70000,70000],"at":1000000},)"
+              R"({"number":1,"arrivals":[0,20000],"exits":[70000,70000],"at":2000000}]}}
+)");
     }
     static bool needs_mpi(const std::string& line) { return line.find("mpirun ") != std::string::npos; }
 
