@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev openmpi-bin libopenmpi-dev
 build_packages := libgtest-dev libbenchmark-dev libboost-dev libhwy-dev
 test_packages := pkg-config mpich libmpich-dev libfftw3-dev libbz2-dev gfortran iproute2 nftables ethtool chromium
+referees := libsimgrid-dev
 long_packages := clang clang-format clang-tidy
 
 .PHONY: build run test test-long test-builds bench lint install clean
@@ -25,7 +26,7 @@ test:
 	@tools/test short
 
 test-long: build
-	@tools/install-packages $(test_packages)
+	@tools/install-packages $(test_packages) $(referees)
 	@tools/test long
 
 test-builds:
