@@ -34,9 +34,13 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     return out + '\n';
 }
 
-std::string finding_text(const report::observed& o, const report::finding& f) {
-    std::string out = wrapped(fmt::format("* {}: {}", report::place_of(o, f.row), report::name_of(f.why)), 0);
-    for (const std::string& s : report::sentences(o, f)) out += wrapped(s, 2);
+std::string finding_text(const report::observed& o, const report::diagnosis& d, const report::finding& f) {
+    const bool again = report::said_before(d, f);
+    std::string out = wrapped(
+        fmt::format("* {}: {}{}", report::place_of(o, f.row), again ? "again " : "", report::name_of(f.why)), 0);
+    const std::vector<std::string> all = report::sentences(o, f);
+    if (again) return out + wrapped(all.back(), 2);
+    for (const std::string& s : all) out += wrapped(s, 2);
     if (f.why == report::cause::none) return out;
     const report::advice next = report::next_step(o, f);
     out += wrapped(next.what + (next.command.empty() ? "." : ":"), 2);
@@ -71,7 +75,7 @@ std::string diagnosis_text(const report::observed& o, bool all) {
             left_out += f.why == report::cause::none ? 0 : 1;
             continue;
         }
-        out += '\n' + finding_text(o, f);
+        out += '\n' + finding_text(o, d, f);
         ++shown;
     }
     if (left_out > 0) out += fmt::format("\n{} more places are worth mending: --all\n", left_out);

@@ -17,7 +17,8 @@ constexpr std::size_t most_predicted = std::size_t{1} << 16;
 constexpr std::size_t most_examples = 256;
 constexpr std::size_t fewest_examples = 4;
 constexpr std::size_t most_example_times = std::size_t{1} << 14;
-constexpr std::size_t most_map_side = 64;
+constexpr std::size_t most_map_rows = 64;
+constexpr std::size_t most_map_columns = 128;
 
 double count(time_ns t) { return static_cast<double>(t.count()); }
 
@@ -102,13 +103,12 @@ time_ns median_time(std::span<const double> ns) { return time_ns(std::llround(me
 
 lateness_map map_of(std::span<const invocation> met) {
     const std::size_t ranks = met.front().arrivals.size();
-    const std::size_t together = (ranks + most_map_side - 1) / most_map_side;
-    const std::size_t columns = std::min(met.size(), most_map_side);
+    const std::size_t together = (ranks + most_map_rows - 1) / most_map_rows;
+    const std::size_t successive = (met.size() + most_map_columns - 1) / most_map_columns;
     lateness_map map;
     map.ranks = static_cast<std::int32_t>(together);
-    for (std::size_t c = 0; c < columns; ++c) {
-        const auto in =
-            met.subspan(c * met.size() / columns, (c + 1) * met.size() / columns - c * met.size() / columns);
+    for (std::size_t k = 0; k < met.size(); k += successive) {
+        const auto in = met.subspan(k, std::min(successive, met.size() - k));
         map.numbers.push_back(in.front().number);
         map.counts.push_back(in.size());
         std::vector<time_ns>& column = map.columns.emplace_back();

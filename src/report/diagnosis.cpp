@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <tuple>
 
 namespace rubato::report {
@@ -118,9 +117,12 @@ private:
                 times(std::max(time_ns{}, of_row(i)), static_cast<double>(r.calls));
         }
         time_ns all{};
-        for (const auto& [place, by_communicator] : places)
-            all += std::ranges::max(by_communicator | std::views::values);
-        return all;
+        for (const auto& [place, by_communicator] : places) {
+            time_ns slowest{};
+            for (const auto& [communicator, gain] : by_communicator) slowest = std::max(slowest, gain);
+            all += slowest;
+        }
+        return o_.from.duration > time_ns{} ? std::min(all, o_.from.duration) : all;
     }
 
     /// The gain of each row by an algorithm, where the simulation can tell.

@@ -50,6 +50,8 @@ std::string headline(const observed& o, const diagnosis& d);
 std::string place_of(const observed& o, std::size_t row);
 /// Who is late and by which test; where that comes from; what it costs. A sentence each.
 std::vector<std::string> sentences(const observed& o, const finding& f);
+/// Whether a worse finding has the same ranks to blame: then only the last sentence is news.
+bool said_before(const diagnosis& d, const finding& f);
 /// What to do, then a command.
 struct advice {
     std::string what{};

@@ -212,6 +212,12 @@ std::vector<std::string> sentences(const observed& o, const finding& f) {
     return out;
 }
 
+bool said_before(const diagnosis& d, const finding& f) {
+    if (f.ranks.empty()) return false;
+    const auto same = [&](const finding& other) { return other.why == f.why && other.ranks == f.ranks; };
+    return &*std::ranges::find_if(d.findings, same) != &f;
+}
+
 advice next_step(const observed& o, const finding& f) {
     const bool replaceable = auto_may_replace(o.from, o.from.rows[f.row]);
     switch (f.why) {

@@ -37,7 +37,7 @@ arrivals_seen joined(const arrivals_seen& a, const arrivals_seen& b, std::uint64
 void join(row& a, const row& b, std::size_t ranks) {
     const bool both = a.seen && b.seen;
     const bool together =
-        both ? same_invocations(*a.seen, *b.seen) : static_cast<std::size_t>(a.callers + b.callers) <= ranks;
+        both ? same_invocations(*a.seen, *b.seen) : a.callers + b.callers <= static_cast<std::int32_t>(ranks);
     const double all = static_cast<double>(a.calls) + static_cast<double>(b.calls);
     a.bytes = std::llround((static_cast<double>(a.bytes) * static_cast<double>(a.calls) +
                             static_cast<double>(b.bytes) * static_cast<double>(b.calls)) /

@@ -11,13 +11,19 @@ const room = id => Math.max(280, Math.min(1180, at(id).clientWidth));
 function diagnosis() {
     at('headline').textContent = data.headline;
     const named = data.diagnosis.map((d, i) => ({...d, ...data.words[i]})).filter(d => d.cause !== 'none');
-    at('findings').replaceChildren(...named.slice(0, 8).map(
-        d => html(
-            'li', {'data-cause': d.cause},
-            html('h3', {}, `${d.place} `, html('span', {class: 'cause'}, d.cause)),
-            html('p', {}, d.sentences.join(' ')),
-            html('p', {}, `${d.next}${d.command ? ':' : '.'}`),
-            d.command ? html('pre', {tabindex: 0}, d.command) : null)));
+    const finding = d => html(
+        'li', {'data-cause': d.cause},
+        html('h3', {}, `${d.place} `, html('span', {class: 'cause'}, d.again ? `again ${d.cause}` : d.cause)),
+        ...(d.again ? [html('p', {}, d.sentences[d.sentences.length - 1])] : [
+            html('p', {}, d.sentences.join(' ')), html('p', {}, `${d.next}${d.command ? ':' : '.'}`),
+            d.command ? html('pre', {tabindex: 0}, d.command) : null
+        ]));
+    const first = 3;
+    at('findings').replaceChildren(...named.slice(0, first).map(finding));
+    at('more_findings').hidden = named.length <= first;
+    at('more_count').textContent = `${named.length - first} more`;
+    at('more_list').replaceChildren(...named.slice(first, 100).map(finding));
+    at('more_list').start = first + 1;
     at('worth_section').hidden = !data.worth.length;
     const of_run = w => data.duration > 0 && w.gain_s !== null ? w.gain_s * 1e9 / data.duration : null;
     at('worth').replaceChildren(table(

@@ -229,8 +229,11 @@ json as_json(const observed& o, amount how) {
              {"count", c.count}});
     for (const finding& f : d.findings) {
         const advice next = next_step(o, f);
-        out["words"].push_back(
-            {{"row", f.row}, {"sentences", sentences(o, f)}, {"next", next.what}, {"command", next.command}});
+        out["words"].push_back({{"row", f.row},
+                                {"sentences", sentences(o, f)},
+                                {"again", said_before(d, f)},
+                                {"next", next.what},
+                                {"command", next.command}});
     }
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) out["rows"].push_back(as_json(o, i, how));
     for (const observe::recalled& r : o.from.from_profile) out["from_profile"].push_back(as_json(r));

@@ -309,7 +309,7 @@ TEST(diagnosis, the_map_leaves_nothing_out) {
     }
     const observe::lateness_map map = observe::map_of(met);
     EXPECT_EQ(map.ranks, 4);
-    ASSERT_EQ(map.columns.size(), 64U);
+    ASSERT_EQ(map.columns.size(), 100U);
     EXPECT_EQ(std::accumulate(map.counts.begin(), map.counts.end(), std::size_t{0}), 300U);
     for (const auto& column : map.columns) {
         ASSERT_EQ(column.size(), 50U);
