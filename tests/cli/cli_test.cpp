@@ -1033,7 +1033,7 @@ TEST_F(choose_command, every_segment_size_is_a_row_if_asked_for) {
 }
 
 TEST_F(choose_command, messages_within_hosts_may_cost_less) {
-    const std::string hosts = "choose gather --ranks 8 --bytes 1k --hosts cyclic:2 --json";
+    const std::string hosts = "choose gather --ranks 8 --bytes 1k --hosts cyclic:3 --json";
     const std::string problem = hosts + " --model gige";
     const auto uses_hosts = [](const json& chosen) {
         return chosen.at("picked").get<std::string>().find("two_level") != std::string::npos;

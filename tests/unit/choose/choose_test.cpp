@@ -297,7 +297,7 @@ TEST(chooser, hosts_count_if_it_is_known_what_they_save) {
     chooser with(slow_network(), false, inside);
     chooser without(slow_network(), false);
     problem p = problem_of(collective::gather, 8);
-    p.hosts = {0, 1, 0, 1, 0, 1, 0, 1};
+    p.hosts = {0, 0, 1, 0, 1, 1, 0, 1};
     problem q = p;
     EXPECT_TRUE(with.best(p, 1)->host_aware);
     EXPECT_FALSE(without.best(q, 1)->host_aware);
