@@ -44,13 +44,25 @@ void show(const observe::observation& seen, const std::string& file) {
     write_out(isatty(STDOUT_FILENO) != 0 ? std::string(clear) + fitted(text) : text + '\n');
 }
 
+/// When a program ends, its file takes the place of its parts. Between the two there is neither.
+observe::observation look(const std::string& file, bool first) {
+    using namespace std::chrono_literals;
+    try {
+        return observe::read(file);
+    } catch (const error&) {
+        if (first) throw;
+    }
+    std::this_thread::sleep_for(200ms);
+    return observe::read(file);
+}
+
 /// Until the program has ended, or `times` times.
 void watch(const watch_options& o) {
     const time_ns every = parse_time(o.every);
     if (every <= time_ns{})
         throw error(fmt::format("--every {}", o.every), "there is nothing between two looks", "give a time such as 1s");
     for (std::int32_t i = 1;; ++i) {
-        const observe::observation seen = observe::read(o.file);
+        const observe::observation seen = look(o.file, i == 1);
         show(seen, o.file);
         if (seen.running == 0 || i == o.times) return;
         std::this_thread::sleep_for(every);
