@@ -79,7 +79,8 @@ void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen
     for (const purpose& p : purposes) {
         const auto serves = [&p](const algorithm* a) { return p.serves(*a); };
         if (!given(app, p.option) || std::ranges::any_of(chosen, serves)) continue;
-        if (std::string_view(p.option) == "--hosts" && given(app, "--model-inside")) continue;  // which needs hosts
+        if (std::string_view(p.option) == "--hosts" && (given(app, "--model-inside") || given(app, "--network")))
+            continue;  // which tell hosts apart
         const std::string who = chosen.size() == 1 ? std::string(chosen.front()->id) + " does" : "these algorithms do";
         throw error(fmt::format("{} has no effect", p.option), fmt::format("{} not {}", who, p.does), "leave it out");
     }

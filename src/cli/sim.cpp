@@ -10,6 +10,8 @@
 #include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
 #include "simulate/at_scale.hpp"
+#include "topology/generators.hpp"
+#include "topology/simulate_on.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +26,7 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::uint32_t most_segments = 1024;
+constexpr double sharing_factor = 20;
 constexpr double most_drawn = 1e5;  // steps; a picture of more is too large for its viewers
 
 struct sim_options {
@@ -34,6 +37,8 @@ struct sim_options {
     std::string inside_text{};
     machine_options machine_texts{};
     program_options program{};
+    std::string network_text{};
+    std::string routing{};
     bool force = false;
     bool json = false;
     std::string svg{};
@@ -47,7 +52,10 @@ struct sim_setting {
     std::int64_t chunk = 0;
     bool choose_segments = false;
     machine on{};
-    unsigned cores = 1;  ///< of one simulation
+    unsigned cores = 1;                         ///< of one simulation
+    std::optional<topology::network> net{};     ///< on whose cables messages meet
+    std::optional<topology::routes> routing{};  ///< of it
+    topology::mapping where{};                  ///< the endpoint of each rank
 };
 
 /// Known only from a simulation of all ranks.
@@ -79,7 +87,8 @@ simulation run(const sim_setting& s, const algorithm& a, shape_table& ranks, con
     simulation_options how{record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr};
     s.on.set(how);
     how.cores = s.cores;
-    return simulate(s.network, ranks, p.arrivals, how);
+    return s.routing ? topology::simulate_on(*s.routing, s.where, s.network, ranks, p.arrivals, how)
+                     : simulate(s.network, ranks, p.arrivals, how);
 }
 
 /// The run time by a simulation of all ranks.
@@ -88,9 +97,16 @@ time_ns simulated_time(const sim_setting& s, const algorithm& a, const problem& 
     return run_time(p.arrivals, run(s, a, ranks, p).exits);
 }
 
+/// To simulate all ranks. Where messages share cables, the rates of all change whenever one begins or ends.
+effort effort_of(const sim_setting& s, const algorithm& a, const problem& p) {
+    effort e = effort_to_simulate(a, p);
+    if (s.routing) e.ns *= sharing_factor;
+    return e;
+}
+
 /// An estimate from fewer ranks. Nothing if even these are too many.
 std::optional<candidate> estimate(const sim_setting& s, const algorithm& a, const problem& p) {
-    if (a.dynamic != nullptr) return std::nullopt;
+    if (a.dynamic != nullptr || s.routing) return std::nullopt;
     candidate c;
     c.use = &a;
     c.segments = p.segments;
@@ -113,7 +129,7 @@ std::uint32_t best_segments(const sim_setting& s, const algorithm& a, problem p)
     for (p.segments = 1; p.segments <= most_segments && p.segments <= std::max<std::int64_t>(s.chunk, 1);
          p.segments *= 2) {
         time_ns t{};
-        if (is_quick(effort_to_simulate(a, p))) {
+        if (is_quick(effort_of(s, a, p))) {
             t = simulated_time(s, a, p);
         } else {
             const std::optional<candidate> c = estimate(s, a, p);
@@ -147,7 +163,7 @@ simulated_row prepare(const sim_setting& s, const algorithm& a) {
     r.skipped = unmet_need(a, r.p);
     try_to(r, [&] {
         if (a.segmented && s.choose_segments && !a.has(need::round_time)) r.p.segments = best_segments(s, a, r.p);
-        r.takes = effort_to_simulate(a, r.p);
+        r.takes = effort_of(s, a, r.p);
     });
     return r;
 }
@@ -171,9 +187,11 @@ void simulate_row(const sim_setting& s, simulated_row& r) {
 
 /// With fewer ranks.
 void extrapolate_row(const sim_setting& s, simulated_row& r) {
-    if (s.on.is_special()) {
+    if (s.on.is_special() || s.routing) {
         r.skipped = fmt::format("it takes {}, and {} needs all ranks (--force)", to_string(r.takes),
-                                s.on.detours.any() ? "noise" : "an unequal machine");
+                                s.routing            ? "a network"
+                                : s.on.detours.any() ? "noise"
+                                                     : "an unequal machine");
         return;
     }
     const std::optional<candidate> c = estimate(s, *r.a, r.p);
@@ -299,8 +317,30 @@ void check_rows(const sim_options& o, const std::vector<simulated_row>& rows) {
 std::string describe(const sim_options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
-    return fmt::format("{}{}arrivals {}, model {}{}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
-                       abbreviated(o.problem.arrivals), o.model_text, inside, o.machine_texts.describe());
+    const std::string network = o.network_text.empty() ? "" : fmt::format(", network {}", o.network_text);
+    return fmt::format("{}{}arrivals {}, model {}{}{}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
+                       abbreviated(o.problem.arrivals), o.model_text, inside, o.machine_texts.describe(), network);
+}
+
+/// Ranks that share a host share an endpoint.
+void lay_out(sim_setting& s, const sim_options& o) {
+    if (o.network_text.empty()) {
+        if (!o.routing.empty())
+            throw error("--routing without --network", "there are no switches", "say which network it is");
+        return;
+    }
+    if (s.on.is_special() && !s.on.detours.any())
+        throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
+                    "leave out one of them");
+    s.net = topology::parse_network(o.network_text);
+    s.routing = topology::route(*s.net, o.routing);
+    s.where = topology::linear_mapping(static_cast<std::uint32_t>(s.common.ranks), s.net->endpoints());
+    if (s.common.hosts.empty()) return;
+    const std::int32_t hosts = std::ranges::max(s.common.hosts) + 1;
+    if (static_cast<topology::vertex>(hosts) > s.net->endpoints())
+        throw error(fmt::format("{} hosts on '{}'", hosts, o.network_text),
+                    fmt::format("it has {} endpoints", s.net->endpoints()), "give fewer hosts or a larger network");
+    std::ranges::copy(s.common.hosts, s.where.begin());
 }
 
 void simulate_all(const CLI::App& app, const sim_options& o) {
@@ -313,6 +353,7 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     s.network = parse_model(o.model_text);
     s.inside = parse_model_inside(o.inside_text, s.network, s.common);
     s.on = o.machine_texts.make(s.common.ranks);
+    lay_out(s, o);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
     if (chosen.size() == 1) s.cores = std::max(1U, std::thread::hardware_concurrency());
@@ -375,6 +416,12 @@ void add_sim(CLI::App& command, int&) {
         ->type_name("SIZE");
     add_models(*app, o->model_text, o->inside_text);
     o->machine_texts.add_to(*app);
+    app->add_option(
+           "--network", o->network_text,
+           "messages share the cables of a network, such as fattree:crossbar=8,ports=16 ('rubato help topo');\n"
+           "rank r, or host h, is its endpoint r or h")
+        ->type_name("NETWORK");
+    app->add_option("--routing", o->routing, "of the network, as for 'rubato topo'")->type_name("NAME");
     app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
     app->add_flag("--json", o->json, "print an array with an object per algorithm, or an object for a program");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
@@ -414,6 +461,7 @@ void add_sim(CLI::App& command, int&) {
         "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
         "  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
+        "  rubato sim alltoall --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --routing modulo\n"
         "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json\n"
         "  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10\n"
         "  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links\n"

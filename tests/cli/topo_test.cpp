@@ -1,4 +1,4 @@
-// rubato topo.
+// rubato topo, and rubato sim on a network.
 #include "command.hpp"
 
 namespace rubato {
@@ -90,6 +90,22 @@ TEST_F(topo, refuses_with_one_line) {
         EXPECT_EQ(result.status, 2) << line;
         EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << line << '\n' << result.err;
     }
+}
+
+TEST_F(topo, sim_shares_cables) {
+    const auto time = [this](const char* network) {
+        return good_json(
+                   fmt::format("sim alltoall/pairwise --ranks 8 --bytes 1MiB {} --json", network))[0]["run_time_ns"]
+            .get<double>();
+    };
+    const double alone = time("");
+    EXPECT_NEAR(time("--network crossbar:ports=8"), alone, 0.01 * alone);
+    EXPECT_GT(time("--network fattree:crossbar=5,ports=8,oversubscription=1:4"), 2 * alone);
+    EXPECT_GT(time("--network crossbar:ports=4 --hosts 4"), 1.2 * alone);
+    for (const char* line :
+         {"sim reduce --ranks 4 --bytes 1 --network x", "sim reduce --ranks 4 --bytes 1 --routing updown",
+          "sim reduce/ring --ranks 4 --bytes 1 --network crossbar:ports=2 --hosts 4"})
+        EXPECT_EQ(rubato(line).status, 2) << line;
 }
 
 }  // namespace
