@@ -329,7 +329,7 @@ void lay_out(sim_setting& s, const sim_options& o) {
             throw error("--routing without --network", "there are no switches", "say which network it is");
         return;
     }
-    if (s.on.is_special() && !s.on.detours.any())
+    if (s.on.shared_links || !s.on.slow.processors.empty() || !s.on.slow.links.empty())
         throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
                     "leave out one of them");
     s.net = topology::parse_network(o.network_text);
