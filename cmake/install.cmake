@@ -30,6 +30,7 @@ if(RUBATO_MPI)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rubato)
   # `rubato exec` looks for it there.
   install(TARGETS rubato_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rubato/${mpi_name})
+  install(TARGETS rubato_places LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rubato)
 
   set(mpi_full_name "Open MPI")
   set(mpi_requires ompi-c)

@@ -30,6 +30,8 @@ void add_watch(CLI::App& command, int& status);
 void add_profile(CLI::App& command, int& status);
 void add_topo(CLI::App& command, int& status);
 void add_remap(CLI::App& command, int& status);
+void add_export(CLI::App& command, int& status);
+void add_import(CLI::App& command, int& status);
 // Only with MPI.
 void add_run(CLI::App& command, int& status);
 void add_bench(CLI::App& command, int& status);

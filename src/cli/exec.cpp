@@ -219,6 +219,7 @@ void add_exec(CLI::App& command, int&) {
         "Settings may also be environment variables. Options override them:\n{}"
         "Examples:\n"
         "  rubato exec -- mpirun -n 4 ./program\n"
+        "  rubato exec --watchdog 60s --record all -- mpirun -n 4 ./program\n"
         "  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode auto --profile solver.profile -- mpirun -n 8 ./program input\n"
         "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"

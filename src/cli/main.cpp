@@ -15,8 +15,8 @@ namespace rubato::cli {
 namespace {
 
 constexpr std::array subcommands{
-    add_algorithms, add_schedule, add_verify,  add_sim,    add_goal, add_choose,  add_topo,
-    add_remap,      add_model,    add_tune,    add_predict, add_report, add_exec, add_profile, add_watch,
+    add_algorithms, add_schedule, add_verify, add_sim,  add_goal,    add_choose, add_topo,   add_remap,  add_model,
+    add_tune,       add_predict,  add_report, add_exec, add_profile, add_watch,  add_export, add_import,
 #ifdef RUBATO_CLI_MPI
     add_run,        add_bench,    add_loggp,
 #endif

@@ -80,9 +80,29 @@ int open_beside(const fs::path& folder, mode_t mode, fs::path& made) {
     }
 }
 
+using maker = std::function<void(const output_file::piece_taker&)>;
+
+struct not_written {
+    int why;
+};
+
 /// 0 or the error's number.
-int replace(const fs::path& target, std::string_view text) {
-    if (!allowed_size(text.size())) return EFBIG;
+int write_pieces(int file, bool plain, const maker& make) {
+    std::uintmax_t size = 0;
+    try {
+        make([&](std::string_view piece) {
+            size += piece.size();
+            if (plain && !allowed_size(size)) throw not_written{EFBIG};
+            if (const int why = write_all(file, piece); why != 0) throw not_written{why};
+        });
+    } catch (const not_written& e) {
+        return e.why;
+    }
+    return 0;
+}
+
+/// 0 or the error's number. Nothing is left behind if `make` throws.
+int replace(const fs::path& target, const maker& make) {
     struct stat old {};
     const bool there = stat(target.c_str(), &old) == 0;
     fs::path beside;
@@ -90,7 +110,14 @@ int replace(const fs::path& target, std::string_view text) {
     if (file < 0) return errno;
     // Only root may keep another owner.
     if (there && fchown(file, old.st_uid, old.st_gid) != 0) errno = 0;
-    int why = there && fchmod(file, old.st_mode & 0777) != 0 ? errno : write_all(file, text);
+    int why = 0;
+    try {
+        why = there && fchmod(file, old.st_mode & 0777) != 0 ? errno : write_pieces(file, true, make);
+    } catch (...) {
+        close(file);
+        unlink(beside.c_str());
+        throw;
+    }
     if (close(file) != 0 && why == 0) why = errno;
     if (why == 0 && rename(beside.c_str(), target.c_str()) != 0) why = errno;
     if (why != 0) unlink(beside.c_str());
@@ -98,10 +125,16 @@ int replace(const fs::path& target, std::string_view text) {
 }
 
 /// A reader that has closed its end is not an error.
-int write_stream(const destination& to, std::string_view text) {
+int write_stream(const destination& to, const maker& make) {
     const int file = open_stream(to);
     if (file < 0) return errno;
-    const int why = write_all(file, text);
+    int why = 0;
+    try {
+        why = write_pieces(file, false, make);
+    } catch (...) {
+        close(file);
+        throw;
+    }
     close(file);
     return why == EPIPE ? 0 : why;
 }
@@ -149,9 +182,13 @@ output_file::output_file(std::string name) : name_(std::move(name)) {
 }
 
 void output_file::write(std::string_view text) const {
+    write([text](const piece_taker& put) { put(text); });
+}
+
+void output_file::write(const std::function<void(const piece_taker&)>& make) const {
     if (name_.empty()) return;
     const destination to = find_destination(name_);
-    const int why = to.plain ? replace(to.file, text) : write_stream(to, text);
+    const int why = to.plain ? replace(to.file, make) : write_stream(to, make);
     if (why != 0) refuse(name_, why);
 }
 

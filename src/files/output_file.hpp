@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,9 @@ public:
     const std::string& name() const { return name_; }
     /// A plain file keeps its permissions. Throws if there is no room; then the file is as it was.
     void write(std::string_view text) const;
+    /// The same for a text that `make` hands over piece by piece.
+    using piece_taker = std::function<void(std::string_view)>;
+    void write(const std::function<void(const piece_taker&)>& make) const;
 
 private:
     std::string name_;

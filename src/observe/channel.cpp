@@ -79,6 +79,7 @@ sums* recorder::channel::record(const seen& s) noexcept {
     // Other threads may have ended a call since this one began.
     const bool known = before != never && before <= s.arrival.count();
     keep(invocation, recent - 1, s, known ? s.arrival.count() - before : unknown_time.count());
+    home_.keep_call(total, invocation, s.bytes, s.arrival, s.exit);
     store_last(mine_->calls, calls_);
     return &total;
 }
@@ -181,6 +182,8 @@ std::size_t recorder::channel::find_or_add(const key& k) {
     sums& made = *sums_block_;
     made.site = site;
     made.root = k.root;
+    made.channel = number_;
+    made.number = static_cast<std::uint32_t>(rows_.size() - 1);
     made.what = static_cast<std::uint8_t>(k.what);
     made.how = static_cast<std::uint8_t>(k.how);
     made.size_class = k.size_class;

@@ -18,16 +18,14 @@
 namespace rubato::observe {
 namespace {
 
-/// Reserves addresses, not memory. Also the most that one process may write: a program that keeps making communicators
-/// must not fill the disk.
-constexpr std::size_t most_bytes = std::size_t{256} << 20;
 /// A multiple of the page size of every machine.
 constexpr std::size_t least_step = std::size_t{64} << 10;
 constexpr std::size_t longest_step = std::size_t{4} << 20;
 
 }  // namespace
 
-mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
+mapped_file::mapped_file(std::filesystem::path path, std::size_t most)
+    : path_(std::move(path)), most_((most + longest_step - 1) / longest_step * longest_step) {
     const auto fail = [this](int why) {
         std::error_code none;
         std::filesystem::remove(path_.parent_path(), none);  // if no other rank's file is in it
@@ -44,22 +42,22 @@ mapped_file::mapped_file(std::filesystem::path path) : path_(std::move(path)) {
     struct flock all {};
     all.l_type = F_WRLCK;
     (void)fcntl(file_, F_SETLK, &all);  // a file system without locks does without
-    void* room = mmap(nullptr, most_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* room = mmap(nullptr, most_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const int why = room == MAP_FAILED ? errno : (begin_ = static_cast<std::byte*>(room), extend(least_step));
     if (why == 0) return;
-    if (begin_ != nullptr) munmap(begin_, most_bytes);
+    if (begin_ != nullptr) munmap(begin_, most_);
     close(file_);
     unlink(path_.c_str());
     fail(why);
 }
 
 mapped_file::~mapped_file() {
-    munmap(begin_, most_bytes);
+    munmap(begin_, most_);
     close(file_);
 }
 
 int mapped_file::extend(std::size_t bytes) {
-    if (bytes > most_bytes) return EFBIG;
+    if (bytes > most_) return EFBIG;
     if (!files::allowed_size(bytes)) return EFBIG;
     int why = EINTR;
     while (why == EINTR) why = posix_fallocate(file_, static_cast<off_t>(size_), static_cast<off_t>(bytes - size_));
@@ -70,6 +68,8 @@ int mapped_file::extend(std::size_t bytes) {
     size_ = bytes;
     return 0;
 }
+
+void mapped_file::sync() noexcept { (void)msync(begin_, size_, MS_SYNC); }
 
 bool mapped_file::grow_to(std::size_t bytes) {
     if (bytes <= size_) return true;

@@ -39,7 +39,7 @@ struct invocation {
     std::vector<time_ns> exits{};
     /// Of each rank, from its call before, on any communicator, to its arrival; empty if not known of all.
     std::vector<time_ns> outside{};
-    time_ns at{};  ///< the first arrival, on the program's clock
+    time_ns at{};  ///< the first arrival, on the common clock
 };
 
 /// An invocation in short.
@@ -106,11 +106,13 @@ struct observation {
     bool ended = true;                 ///< false: made from the parts of a program that was ended, or still runs
     std::int32_t running = 0;          ///< ranks that run on a host from where that can be seen
     run_begun begun{};
-    time_ns duration{};      ///< from MPI_Init to MPI_Finalize, or as far as is known
-    std::int32_t parts = 0;  ///< ranks of which something is known
-    std::string model{};     ///< of the network, if the program noted one
-    profile_read profile{};  ///< of earlier runs
-    std::uint64_t lost = 0;  ///< calls that are in no row, for lack of room
+    time_ns duration{};         ///< from MPI_Init to MPI_Finalize, or as far as is known
+    std::int32_t parts = 0;     ///< ranks of which something is known
+    std::string model{};        ///< of the network, if the program noted one
+    profile_read profile{};     ///< of earlier runs
+    std::uint64_t lost = 0;     ///< calls that are in no row, for lack of room
+    bool every_call = false;    ///< is in FILE.calls
+    std::uint64_t missing = 0;  ///< calls that are not in there, for lack of room
     std::vector<communicator> communicators{};
     std::vector<site> sites{};
     std::vector<row> rows{};               ///< most time first

@@ -50,7 +50,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(communicator, members, count)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(site, module, offset, symbol)
 // The members that are in the first line.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(observation, program, library, ranks, hosts, mode, ended, begun,
-                                                duration, parts, model, profile, lost)
+                                                duration, parts, model, profile, lost, every_call, missing)
 
 void to_json(json& j, const row& r) {
     j = {{"communicator", r.communicator},
@@ -157,9 +157,7 @@ observation from_parts(const fs::path& file) {
     std::vector<std::pair<fs::file_time_type, part>> found;
     std::int32_t running = 0;
     for (const fs::directory_entry& e : fs::directory_iterator(parts_folder(file), none)) {
-        std::ifstream in(e.path(), std::ios::binary);
-        const std::string all(std::istreambuf_iterator<char>(in), {});
-        auto p = decode(std::as_bytes(std::span(all)));
+        auto p = decode(read_part(e.path(), false));
         if (!p) continue;
         running += is_being_written(e.path()) ? 1 : 0;
         found.emplace_back(e.last_write_time(none), std::move(*p));

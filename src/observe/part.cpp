@@ -75,6 +75,9 @@ private:
             case record_kind::sums: take_sums(in); break;
             case record_kind::old_events: take_events<old_event>(in); break;
             case record_kind::events: take_events<event>(in); break;
+            case record_kind::whereabouts: take_whereabouts(in); break;
+            case record_kind::kept: take_kept(in); break;
+            case record_kind::calls: take_calls(in); break;
         }
     }
 
@@ -150,7 +153,56 @@ private:
                 to.events.push_back(with_outside(one));
     }
 
+    void take_kept(cursor& in) {
+        kept_part k{};
+        if (!in.take(k)) return;
+        made_.every_call = true;
+        made_.missing = std::min(k.missing, most_calls);
+        made_.calls.reserve(std::min<std::size_t>(k.calls, calls_in_block * 64));
+    }
+
+    void take_calls(cursor& in) {
+        for (call c{}; in.take(c) && c.row != 0;)
+            if (plausible(c.arrival) && plausible(c.exit) && c.exit >= c.arrival && c.exit - c.arrival <= most_time &&
+                c.bytes >= 0 && c.bytes <= most_time)
+                made_.calls.push_back(
+                    {c.invocation, c.channel, c.row - 1, c.bytes, time_ns(c.arrival), time_ns(c.exit)});
+    }
+
+    void take_whereabouts(cursor& in) {
+        watched_part w{};
+        whereabouts one{};
+        if (!in.take(w)) return;
+        for (std::uint32_t i = 0; i < std::min<std::size_t>(w.threads, most_threads) && in.take(one); ++i)
+            threads_.push_back(one);
+    }
+
+    part_thread thread_from(std::size_t number, const whereabouts& t) const {
+        part_thread made{number,
+                         t.own.turn,
+                         t.own.turn % whereabouts::states == whereabouts::inside,
+                         time_ns(t.own.since),
+                         t.own.in,
+                         t.own.what,
+                         t.own.how,
+                         t.own.root,
+                         t.own.channel,
+                         t.own.invocation};
+        if (t.known.site == t.own.site && t.known.site_number < sites_.size()) made.from = sites_[t.known.site_number];
+        if (t.own.count >= 0 && t.known.type == t.own.type && t.known.bytes > 0)
+            made.bytes = t.own.count * t.known.bytes;
+        return made;
+    }
+    static bool sane(const whereabouts& t) {
+        return t.own.turn >= whereabouts::states && t.own.turn % whereabouts::states <= whereabouts::inside &&
+               plausible(t.own.since) && static_cast<std::size_t>(t.own.what) < collectives().size() &&
+               t.own.how <= form::persistent && t.own.in <= waiting::finalize && t.own.count < most_time &&
+               t.known.bytes < (std::int64_t{1} << 8);
+    }
+
     void finish() {
+        for (std::size_t i = 0; i < threads_.size(); ++i)
+            if (sane(threads_[i])) made_.threads.push_back(thread_from(i, threads_[i]));
         for (std::size_t c = 0; c < raw_.size(); ++c) {
             part_channel& to = made_.channels[c];
             for (const sums& s : raw_[c].rows) to.rows.push_back(row_from(s));
@@ -166,6 +218,10 @@ private:
             const auto same = [](const part_event& a, const part_event& b) { return a.invocation == b.invocation; };
             to.events.erase(std::unique(to.events.begin(), to.events.end(), same), to.events.end());
         }
+        std::erase_if(made_.calls, [&](const part_call& c) {
+            return c.channel >= made_.channels.size() || c.row >= made_.channels[c.channel].rows.size() ||
+                   made_.channels[c.channel].rows[c.row].calls == 0;
+        });
         std::ranges::sort(made_.clock, {}, &clock_point::own);
     }
 
@@ -193,6 +249,7 @@ private:
     bool known_ = false;
     std::vector<site> sites_{};
     std::vector<raw_channel> raw_{};
+    std::vector<whereabouts> threads_{};
 };
 
 }  // namespace

@@ -42,6 +42,16 @@ struct part_event {
     time_ns outside = unknown_time;  ///< from the end of the process's call before, on any communicator, to the arrival
 };
 
+/// One of all calls.
+struct part_call {
+    std::uint64_t invocation = 0;  ///< or no_invocation
+    std::size_t channel = 0;
+    std::size_t row = 0;
+    std::int64_t bytes = 0;
+    time_ns arrival{};
+    time_ns exit{};
+};
+
 struct part_channel {
     std::vector<std::int32_t> members{};
     std::uint32_t ordinal = 0;
@@ -51,6 +61,22 @@ struct part_channel {
     /// In the order of invocations, on the process's own clock. For operations that were called often, only some
     /// invocations, chosen by their numbers.
     std::vector<part_event> events{};
+};
+
+/// A thread of a watched process.
+struct part_thread {
+    std::size_t number = 0;  ///< in the process
+    std::uint64_t turn = 0;  ///< changes with each entry and exit
+    bool inside = false;
+    time_ns since{};  ///< on the process's own clock
+    waiting in = waiting::call;
+    collective what = collective::barrier;
+    form how = form::blocking;
+    std::int32_t root = 0;
+    std::size_t channel = 0;  ///< past the end: none
+    std::uint64_t invocation = 0;
+    std::optional<site> from{};
+    std::optional<std::int64_t> bytes{};  ///< that all ranks must give
 };
 
 struct clock_point {
@@ -63,6 +89,11 @@ struct part {
     std::vector<clock_point> clock{};
     std::vector<std::string> notes{};
     std::vector<part_channel> channels{};
+    bool every_call = false;         ///< is to be kept
+    std::uint64_t missing = 0;       ///< calls that are not, for lack of room
+    std::vector<part_call> calls{};  ///< in the order in which they ended
+    std::vector<part_thread>
+        threads{};  ///< that have called something, as far as they stood still while they were read
 
     /// On the common clock, as far as it is known.
     time_ns to_common(time_ns own) const;
@@ -70,5 +101,19 @@ struct part {
 
 /// Reads what is valid: a process may have been ended at any time, and disks fail. Nothing if this is not a part.
 std::optional<part> decode(std::span<const std::byte> bytes);
+
+/// A file's bytes, which `decode` reads, with or without the calls of which every one is kept. Empty if there is no
+/// such file.
+std::vector<std::byte> read_part(const std::filesystem::path& file, bool with_calls);
+/// The same for what is in memory.
+std::vector<std::byte> without_calls(std::span<const std::byte> bytes);
+
+/// Of a process that runs: its threads, communicators and clock, without what was called. Nothing if there is no such
+/// file, or it is not a part.
+std::optional<part> glance_at(const std::filesystem::path& file);
+/// The turns of its threads, those within a call; 0 for others. Empty if there is no such file.
+std::vector<std::uint64_t> turns_within_calls(const std::filesystem::path& file);
+/// Rank 0's: whether the program is to end.
+bool tells_to_end(const std::filesystem::path& file);
 
 }  // namespace rubato::observe

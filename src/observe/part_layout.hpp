@@ -4,6 +4,7 @@
 #pragma once
 
 #include "observe/recorder.hpp"
+#include "observe/whereabouts.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -19,7 +20,19 @@ struct file_head {
 };
 
 /// Times came in events without `outside` once.
-enum class record_kind : std::uint32_t { process = 1, clock, note, site, channel, sums, old_events, events = 16 };
+enum class record_kind : std::uint32_t {
+    process = 1,
+    clock,
+    note,
+    site,
+    channel,
+    sums,
+    old_events,
+    whereabouts,
+    kept,
+    calls,
+    events = 16
+};
 
 struct record_head {
     std::uint32_t kind;
@@ -83,6 +96,8 @@ struct sums {
     std::uint64_t calls;  ///< 0: not in use
     std::uint32_t site;
     std::int32_t root;
+    std::uint32_t channel;
+    std::uint32_t number;  ///< among the channel's
     std::uint8_t what;
     std::uint8_t how;
     std::uint8_t size_class;
@@ -102,6 +117,23 @@ struct event {
     std::int64_t outside;  ///< see part_event
 };
 
+/// Where every call is kept: how many are, and how many are not, for lack of room.
+struct kept_part {
+    std::uint64_t calls;
+    std::uint64_t missing;
+};
+
+/// One of them. Records of kind `calls` hold nothing else.
+struct call {
+    std::int64_t arrival;
+    std::int64_t exit;
+    std::int64_t bytes;
+    std::uint64_t invocation;
+    std::uint32_t channel;
+    std::uint32_t row;  ///< counted from 1; 0: not in use
+};
+inline constexpr std::size_t calls_in_block = 16384;
+
 /// Of an operation. It always gets its first block, the others as long as the channel has room.
 inline constexpr std::size_t most_events = 1024;
 inline constexpr std::size_t first_block = 16;
@@ -109,6 +141,17 @@ inline constexpr std::size_t events_to_share = 8192;
 inline constexpr std::size_t most_operations = 1024;
 inline constexpr std::uint64_t row_bits = 20;
 inline constexpr std::size_t most_rows = std::size_t{1} << row_bits;
+
+/// The first record of a process with a watchdog, followed by the whereabouts of its threads, so that their lines of
+/// the cache are whole ones.
+struct watched_part {
+    std::uint32_t threads;  ///< that have called something
+    std::uint32_t ends;     ///< rank 0: the program is to end
+    std::array<std::uint64_t, 3> unused;
+};
+inline constexpr std::size_t most_threads = 64;
+inline constexpr std::size_t first_thread = sizeof(file_head) + sizeof(record_head) + sizeof(watched_part);
+static_assert(first_thread % sizeof(whereabouts::line) == 0);
 
 constexpr std::uint64_t tag_of(std::uint64_t invocation, std::size_t row) { return (invocation + 1) << row_bits | row; }
 constexpr std::uint64_t invocation_of(std::uint64_t tag) { return (tag >> row_bits) - 1; }

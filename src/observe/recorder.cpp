@@ -1,6 +1,7 @@
 #include "observe/recorder.hpp"
 
 #include "observe/mapped_file.hpp"
+#include "observe/part.hpp"
 #include "observe/part_layout.hpp"
 
 #include <fmt/format.h>
@@ -11,10 +12,6 @@
 
 namespace rubato::observe {
 namespace {
-
-std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t rank) {
-    return std::filesystem::absolute(file.string() + ".parts") / fmt::format("{}", rank);
-}
 
 /// A module's absolute path, as the working folder may change. The program itself may have only the name it was run by.
 std::string module_path(const Dl_info& found, const link_map& module) {
@@ -61,12 +58,37 @@ std::vector<member_run> runs_of(std::span<const std::int32_t> members) {
     return runs;
 }
 
+/// For all but the calls of which every one is kept: a program that keeps making communicators must not fill the disk.
+constexpr std::size_t most_bytes = std::size_t{256} << 20;
+
 }  // namespace
 
-recorder::recorder(const std::filesystem::path& file, const process& who)
-    : path_(part_of(file, who.rank)), file_(std::make_unique<mapped_file>(path_)) {
+std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t rank) {
+    return std::filesystem::absolute(file.string() + ".parts") / fmt::format("{}", rank);
+}
+
+std::filesystem::path calls_folder(const std::filesystem::path& file) { return file.string() + ".calls"; }
+
+void remove_calls(const std::filesystem::path& file) {
+    std::error_code none;
+    const std::filesystem::path folder = calls_folder(file);
+    std::vector<std::filesystem::path> ours;
+    for (const std::filesystem::directory_entry& e : std::filesystem::directory_iterator(folder, none))
+        if (e.path().filename().string().find_first_not_of("0123456789") == std::string::npos) ours.push_back(e.path());
+    for (const std::filesystem::path& each : ours) std::filesystem::remove(each, none);
+    std::filesystem::remove(folder, none);
+}
+
+recorder::recorder(const std::filesystem::path& file, const process& who, const recording& how)
+    : path_(part_of(file, who.rank)),
+      file_(std::make_unique<mapped_file>(path_, most_bytes + how.every_call.value_or(0))) {
     auto* head = reinterpret_cast<file_head*>(file_->data());
     head->used = sizeof(file_head);
+    if (how.watched) {
+        watched_ = start<watched_part>(allocate(static_cast<std::uint32_t>(record_kind::whereabouts),
+                                                sizeof(watched_part) + most_threads * sizeof(whereabouts)));
+        if (watched_ != nullptr) publish();
+    }
     auto* part =
         start<process_part>(allocate(static_cast<std::uint32_t>(record_kind::process),
                                      sizeof(process_part) + who.program.size() + who.host.size() + who.library.size()));
@@ -77,6 +99,11 @@ recorder::recorder(const std::filesystem::path& file, const process& who)
     part->ranks = who.ranks;
     append(*part, std::array<std::string_view, 3>{who.program, who.host, who.library});
     publish();
+    if (how.every_call) {
+        room_for_calls_ = *how.every_call;
+        kept_ = start<kept_part>(allocate(static_cast<std::uint32_t>(record_kind::kept), sizeof(kept_part)));
+        if (kept_ != nullptr) publish();
+    }
     head->magic = magic;
 }
 
@@ -172,14 +199,22 @@ std::uint32_t recorder::site_number(const void* address) {
     return number;
 }
 
-std::span<const std::byte> recorder::bytes() const {
+std::vector<std::byte> recorder::bytes() const {
     const auto* head = reinterpret_cast<const file_head*>(file_->data());
-    return {file_->data(), head->used};
+    return without_calls({file_->data(), head->used});
 }
 
-void recorder::remove() {
+void recorder::finish() {
     std::error_code none;  // a file that stays there does no harm
-    std::filesystem::remove(path_, none);
+    if (kept_ != nullptr) {
+        std::filesystem::path folder = path_.parent_path();
+        folder.replace_extension(".calls");
+        std::filesystem::create_directories(folder, none);
+        std::filesystem::resize_file(path_, reinterpret_cast<const file_head*>(file_->data())->used, none);
+        std::filesystem::rename(path_, folder / path_.filename(), none);
+    } else {
+        std::filesystem::remove(path_, none);
+    }
     std::filesystem::remove(path_.parent_path(), none);  // succeeds on the last rank
 }
 

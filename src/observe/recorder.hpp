@@ -2,16 +2,19 @@
 // mapped, so the records outlive the process, however it ends. part.hpp reads it.
 #pragma once
 
+#include "observe/whereabouts.hpp"
 #include "rubato/problem.hpp"
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,8 +33,6 @@ struct process {
     bool operator==(const process&) const = default;
 };
 
-enum class form : std::uint8_t { blocking, nonblocking, persistent };
-
 /// One call. Times are on the process's own clock; of forms that do not block, `exit` is when the call returned.
 struct seen {
     collective what = collective::barrier;
@@ -48,14 +49,32 @@ struct seen {
 struct sums;
 struct event;
 struct channel_part;
+struct watched_part;
+struct kept_part;
+struct call;
 class mapped_file;
+
+struct recording {
+    bool watched = false;  ///< by a watchdog: there are whereabouts
+    /// Every call is kept, in at most so many bytes; without, the times of some.
+    std::optional<std::size_t> every_call{};
+};
+
+/// Where the recording of a rank lies while the program runs.
+std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t rank);
+/// The folder of recordings of every call, with a file per rank.
+std::filesystem::path calls_folder(const std::filesystem::path& file);
+/// Removes the files in it, which are of an earlier run.
+void remove_calls(const std::filesystem::path& file);
+/// Of a call that is kept, but was not counted in its communicator.
+inline constexpr std::uint64_t no_invocation = ~std::uint64_t{0};
 
 /// Keeps exact sums, and the times of some invocations. open, common_time and note may be called by several threads.
 /// Where the disk is full, one line on standard error says so, and only what has room is kept.
 class recorder {
 public:
     /// Throws if the file cannot be written.
-    recorder(const std::filesystem::path& file, const process& who);
+    recorder(const std::filesystem::path& file, const process& who, const recording& how = {});
     ~recorder();
     recorder(const recorder&) = delete;
     recorder& operator=(const recorder&) = delete;
@@ -70,10 +89,24 @@ public:
     /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate;
     /// {"mode": "..."}; when the run began (run_begun.hpp); or what came from a profile (recalled.hpp).
     void note(std::string_view json_line);
-    /// All bytes of the file, for rank 0. No thread may record meanwhile.
-    std::span<const std::byte> bytes() const;
-    /// Removes the file: the combined file holds everything.
-    void remove();
+    /// Whereabouts of one more thread, until the recorder ends; null if there are too many, or nobody watches. Any
+    /// thread.
+    whereabouts* add_thread() noexcept;
+    /// Explains the whereabouts of all threads: the places of their calls, and how large the elements of a datatype
+    /// are, of which the caller knows some (0: unknown). True if a thread is where it was the last time. One thread.
+    bool explain_threads(const std::function<std::int64_t(std::uint64_t type)>& bytes_of);
+    /// Rank 0: tells the watchdogs of other ranks that the program is to end.
+    void tell_to_end() noexcept;
+    /// Other hosts that share the folder see everything so far.
+    void sync() noexcept;
+    /// The file for rank 0, without the calls of which every one is kept. No thread may record meanwhile.
+    std::vector<std::byte> bytes() const;
+    /// Removes the file, as the combined file holds everything; or, where every call is kept, moves it to FILE.calls.
+    void finish();
+    /// One more call of a row, if every call is kept, whose number among the calls of the communicator may be unknown.
+    /// Any thread.
+    void keep_call(const sums& row, std::uint64_t invocation, std::int64_t bytes, time_ns arrival,
+                   time_ns exit) noexcept;
 
 private:
     /// Zeroed room for a record of this kind, which readers do not see before `publish`; null if there is none. Locked.
@@ -83,6 +116,13 @@ private:
 
     std::filesystem::path path_;
     std::mutex mutex_{};
+    watched_part* watched_ = nullptr;
+    kept_part* kept_ = nullptr;  ///< null: not every call is kept
+    std::size_t room_for_calls_ = 0;
+    std::mutex keeping_{};
+    call* next_call_ = nullptr;
+    call* end_of_calls_ = nullptr;
+    std::vector<std::uint64_t> explained_{};  ///< each thread's turn
     std::unique_ptr<mapped_file> file_;
     struct channels_of_members {
         std::uint32_t opened = 0;
@@ -111,6 +151,10 @@ public:
     sums* row_of(const seen& s) noexcept;
     /// The communicator is freed.
     void close() noexcept;
+
+    std::uint32_t number() const { return number_; }
+    /// The number of its next call.
+    std::uint64_t calls() const { return calls_; }
 
 private:
     friend class recorder;

@@ -54,6 +54,8 @@ public:
 
     observation make() {
         for (const auto& [rank, p] : parts_) {
+            made_.every_call = made_.every_call || p->every_call;
+            made_.missing += p->missing;
             for (const part_channel& c : p->channels) {
                 made_.lost += c.lost;
                 add(*p, c);

@@ -6,6 +6,7 @@
 #include "rubato/mpi.hpp"
 
 #include <numeric>
+#include <type_traits>
 
 namespace rubato::preload {
 
@@ -27,6 +28,15 @@ struct arguments {
     MPI_Op op = MPI_OP_NULL;
     int root = 0;
 };
+
+/// A handle as a number.
+template <class Handle>
+std::uint64_t bits_of(Handle h) {
+    if constexpr (std::is_pointer_v<Handle>)
+        return reinterpret_cast<std::uintptr_t>(h);
+    else
+        return static_cast<std::uint64_t>(h);
+}
 
 /// A rank without neighbours may pass no datatypes in a w-form.
 inline std::int64_t size_of_type(MPI_Datatype type) {
@@ -55,6 +65,21 @@ side telling_side(const Arguments& a, const communicator_state& where) {
     const bool is_root = where.inter ? a.root == MPI_ROOT : a.root == where.rank;
     const bool has_none = is_root && (where.inter || (t.spreads() ? a.recv : a.send) == MPI_IN_PLACE);
     return t.spreads() != has_none ? side::recv : side::send;
+}
+
+/// For the watchdog, without asking MPI: how many elements this rank gives, where all ranks must give as many bytes.
+struct elements {
+    std::int64_t count = -1;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+template <collective What, class Arguments>
+elements comparable_elements(const Arguments& a, const communicator_state& where) {
+    constexpr const collective_traits& t = traits(What);
+    if (t.irregular || t.on_graph || where.inter) return {};
+    const side tells = telling_side<What>(a, where);
+    if (tells == side::none) return {};
+    return tells == side::send ? elements{static_cast<std::int64_t>(a.send_count), a.send_type}
+                               : elements{static_cast<std::int64_t>(a.recv_count), a.recv_type};
 }
 
 /// Bytes for the recorder: of the vector, or of one rank's chunk; for v-forms, the sum over this rank's own chunks. The

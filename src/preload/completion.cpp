@@ -76,7 +76,7 @@ using namespace rubato::preload;
     extern "C" RUBATO_API int function parameters {                           \
         static const auto next = next_function(function, #function);          \
         if (!is_programs(__builtin_return_address(0))) return next values;    \
-        const completed_requests noting(count, requests);                     \
+        const completed_requests noting(count, requests, true);               \
         calls_under_way calls(count, requests);                               \
         (requests) = calls.get();                                             \
         return wait([&] { return next values; }, [&](int& code) { attempt }); \

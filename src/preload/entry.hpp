@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace rubato::preload {
 
@@ -115,8 +116,26 @@ observe::seen seen_of(const void* site, const Arguments& a, const communicator_s
     return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
 }
 
-/// Where only the native call is possible, nothing is done between the arrival and that call. The call is recorded
-/// afterwards, when its arguments are known to be valid.
+/// What the watchdog is told of a call. Nothing if the communicator is not recorded.
+template <collective What, form How, class Arguments>
+std::optional<observe::visit> visit_of(session& now, const void* site, MPI_Comm comm, const Arguments& a) {
+    const communicator_state* const where = now.communicators().find(comm);
+    if (where == nullptr || where->channel == nullptr) return std::nullopt;
+    const elements given = comparable_elements<What>(a, *where);
+    constexpr auto in = How == form::blocking ? observe::waiting::call : observe::waiting::end_of;
+    return observe::visit{in,
+                          What,
+                          How,
+                          traits(What).rooted && !where->inter ? a.root : 0,
+                          where->channel->number(),
+                          where->channel->calls(),
+                          site,
+                          given.count,
+                          bits_of(given.type)};
+}
+
+/// Where only the native call is possible, nothing is done between the arrival and that call, except for the
+/// watchdog. The call is recorded afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
 int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
@@ -124,12 +143,18 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
+    std::optional<observe::visit> visited;
+    watchdog* const dog = How == form::persistent ? nullptr : now->dog();
+    if (dog != nullptr) visited = visit_of<What, How>(*now, site, comm, a);
+    const bool waits = How == form::blocking && visited;
+    if (waits) dog->enter(*visited, arrival);
     if constexpr (How == form::blocking)
         code = now->pilots().replaces(What) ? directed<What>(*now, comm, a, native) : native();
     else
         code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
-    if (code != MPI_SUCCESS) return code;
     const time_ns exit = own_time();
+    if (waits) dog->leave(exit);
+    if (code != MPI_SUCCESS) return code;
     const communicator_state* const where = now->communicators().find(comm);
     observe::sums* row = nullptr;
     if (where != nullptr && where->channel != nullptr) {
@@ -140,7 +165,7 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     }
     if constexpr (How == form::nonblocking) {
         const bool helped = is_helped<What>(*now, comm, a);
-        if (row != nullptr || helped) started_natively().started(*request, {row, exit, helped});
+        if (row != nullptr || helped) started_natively().started(*request, {row, exit, helped, visited});
     }
     return code;
 }

@@ -8,8 +8,8 @@
 
 namespace rubato::preload {
 
-void journal::start(const std::filesystem::path& file, const observe::process& who) {
-    recorder_ = std::make_unique<observe::recorder>(file, who);
+void journal::start(const std::filesystem::path& file, const observe::process& who, const observe::recording& how) {
+    recorder_ = std::make_unique<observe::recorder>(file, who, how);
 }
 
 void journal::warn(std::string_view what) noexcept {

@@ -17,7 +17,7 @@ namespace rubato::preload {
 class journal {
 public:
     /// Throws if nothing can be recorded. Not while others use the journal.
-    void start(const std::filesystem::path& file, const observe::process& who);
+    void start(const std::filesystem::path& file, const observe::process& who, const observe::recording& how);
 
     /// Null if this rank records nothing.
     observe::recorder* recorder() { return recorder_.get(); }

@@ -3,6 +3,7 @@
 #include "mpi/process.hpp"
 #include "preload/lasting.hpp"
 #include "preload/persistent.hpp"
+#include "preload/session.hpp"
 #include "rubato/clock.hpp"
 
 #include <algorithm>
@@ -61,6 +62,13 @@ bool native_requests::knows(MPI_Request r) noexcept {
     return all_.contains(r);
 }
 
+std::optional<observe::visit> native_requests::waited_for(std::span<const MPI_Request> some) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const MPI_Request r : some)
+        if (const auto found = all_.find(r); found != all_.end() && found->second.visited) return found->second.visited;
+    return std::nullopt;
+}
+
 void native_requests::ended(MPI_Request r, time_ns called, time_ns took) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = all_.find(r);
@@ -84,17 +92,24 @@ void native_requests::end() noexcept {
     watched_.reset();
 }
 
-completed_requests::completed_requests(int count, const MPI_Request* requests) noexcept : now_(requests) {
+completed_requests::completed_requests(int count, const MPI_Request* requests, bool waits) noexcept : now_(requests) {
     if (!started_natively().some() || requests == nullptr || count <= 0) return;
     try {
         before_.assign(requests, requests + count);
         called_ = own_time();
+        session* const now = running.load(std::memory_order_acquire);
+        if (!waits || now == nullptr || now->dog() == nullptr) return;
+        if (const auto visited = started_natively().waited_for(before_)) {
+            dog_ = now->dog();
+            dog_->enter(*visited, called_);
+        }
     } catch (const std::bad_alloc&) {
         // The thread looks after them for longer than needed, and their ends are not recorded.
     }
 }
 
 completed_requests::~completed_requests() {
+    if (dog_ != nullptr) dog_->leave(own_time());
     const auto is_completed = [this](std::size_t i) {
         if (before_[i] == MPI_REQUEST_NULL || now_[i] == MPI_REQUEST_NULL) return before_[i] != now_[i];
         return started_natively().knows(before_[i]) && is_idle(before_[i]);

@@ -5,12 +5,14 @@
 
 #include "engine/background_thread.hpp"
 #include "observe/recorder.hpp"
+#include "preload/watchdog.hpp"
 
 #include <mpi.h>
 
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,12 +27,15 @@ public:
 
     bool some() const { return count_.load(std::memory_order_relaxed) != 0; }
     struct under_way {
-        observe::sums* row = nullptr;  ///< where its end is recorded, if anywhere
-        time_ns since{};               ///< its start has returned
-        bool helped = false;           ///< by the background thread
+        observe::sums* row = nullptr;             ///< where its end is recorded, if anywhere
+        time_ns since{};                          ///< its start has returned
+        bool helped = false;                      ///< by the background thread
+        std::optional<observe::visit> visited{};  ///< what the watchdog is told while the program waits for it
     };
     void started(MPI_Request r, const under_way& what) noexcept;
     bool knows(MPI_Request r) noexcept;
+    /// Of the first of them that is known and watched.
+    std::optional<observe::visit> waited_for(std::span<const MPI_Request> some) noexcept;
     /// By a call that began at `called` and took so long for it.
     void ended(MPI_Request r, time_ns called, time_ns took) noexcept;
 
@@ -54,7 +59,8 @@ native_requests& started_natively();
 /// Finds out which of them a call has completed.
 class completed_requests {
 public:
-    completed_requests(int count, const MPI_Request* requests) noexcept;
+    /// `waits`: the call waits for them, and the watchdog is told.
+    completed_requests(int count, const MPI_Request* requests, bool waits = false) noexcept;
     ~completed_requests();
     completed_requests(const completed_requests&) = delete;
     completed_requests& operator=(const completed_requests&) = delete;
@@ -63,6 +69,7 @@ private:
     const MPI_Request* now_;
     std::vector<MPI_Request> before_{};
     time_ns called_{};
+    watchdog* dog_ = nullptr;  // which was told
 };
 
 }  // namespace rubato::preload

@@ -86,7 +86,7 @@ int start_each(std::span<MPI_Request> requests, const native_start& native) {
     return code;
 }
 
-int start_and_note(std::span<MPI_Request> requests, const native_start& native) noexcept {
+int start_and_note(session& now, std::span<MPI_Request> requests, const native_start& native) noexcept {
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
@@ -101,7 +101,10 @@ int start_and_note(std::span<MPI_Request> requests, const native_start& native) 
     for (const MPI_Request r : requests) {
         const known_call* const c = known(r);
         if (c == nullptr) continue;  // of messages between two ranks
-        if (c->row != nullptr) observe::add(*c->row, c->bytes, each);
+        if (c->row != nullptr) {
+            observe::add(*c->row, c->bytes, each);
+            now.recorder()->keep_call(*c->row, observe::no_invocation, c->bytes, arrival, exit);
+        }
         const bool helped = c->helped && c->under_way == MPI_REQUEST_NULL;
         if (c->row != nullptr || helped) started_natively().started(r, {c->row, exit, helped});
     }
@@ -110,9 +113,9 @@ int start_and_note(std::span<MPI_Request> requests, const native_start& native) 
 
 template <class Native>
 int start(std::span<MPI_Request> requests, const Native& native) {
-    const session* const now = running.load(std::memory_order_acquire);
+    session* const now = running.load(std::memory_order_acquire);
     if (inside || now == nullptr || all().size == 0) return native(requests);
-    return start_and_note(requests, native);
+    return start_and_note(*now, requests, native);
 }
 
 template <class Native>

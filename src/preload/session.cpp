@@ -128,6 +128,7 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
         }
     }
     add_common_time();
+    if (settings_.watchdog.limit > time_ns{}) start_watching();
 }
 
 session::~session() = default;
@@ -200,7 +201,19 @@ void session::help_started() {
 }
 
 void session::start_recording() {
-    notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()});
+    notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()},
+                 {.watched = settings_.watchdog.limit > time_ns{}, .every_call = settings_.every_call});
+}
+
+void session::start_watching() {
+    if (notes_.recorder() == nullptr) return;  // which was said
+    const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
+    try {
+        dog_ = std::make_unique<watchdog>(*notes_.recorder(), watchdog::place{settings_.output, rank_, ranks_, apart},
+                                          settings_.watchdog);
+    } catch (const std::exception& e) {
+        notes_.warn(fmt::format("rank {} has no watchdog: {}", rank_, e.what()));
+    }
 }
 
 /// Before anything is measured.
@@ -229,7 +242,8 @@ void session::write_file() {
     const std::filesystem::path file = settings_.output;
     observe::recorder* const recorder = notes_.recorder();
     const std::vector<std::vector<std::byte>> received =
-        gather_bytes(comm_->get(), recorder != nullptr ? recorder->bytes() : std::span<const std::byte>{});
+        gather_bytes(comm_->get(), recorder != nullptr ? recorder->bytes() : std::vector<std::byte>{});
+    dog_.reset();  // all ranks have come
     std::string wrong = "nobody has recorded anything";
     if (rank_ == 0) {
         try {
@@ -238,6 +252,7 @@ void session::write_file() {
                 if (auto one = observe::decode(bytes)) parts.push_back(std::move(*one));
             if (!parts.empty()) {
                 const observe::observation all = observe::summarise(parts);
+                observe::remove_calls(file);
                 observe::write(all, file);
                 std::fputs(fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(),
                                        calls_in(all), shown(file))
@@ -251,10 +266,11 @@ void session::write_file() {
         }
     }
     wrong = mpi::broadcast(comm_->get(), std::move(wrong));
-    if (wrong.empty() && recorder != nullptr) recorder->remove();
+    if (wrong.empty() && recorder != nullptr) recorder->finish();
 }
 
 void session::end() noexcept {
+    if (dog_) dog_->enter({.in = observe::waiting::finalize}, own_time());
     started_natively().end();
     try {
         communicators_.end_pilots();
@@ -266,6 +282,7 @@ void session::end() noexcept {
     } catch (const std::exception& e) {
         notes_.warn(e.what());
     }
+    dog_.reset();
 }
 
 namespace {

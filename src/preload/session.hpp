@@ -3,6 +3,7 @@
 
 #include "preload/communicator_table.hpp"
 #include "preload/settings.hpp"
+#include "preload/watchdog.hpp"
 #include "rubato/clock.hpp"
 
 #include <atomic>
@@ -38,6 +39,11 @@ public:
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
 
+    /// Null if this rank records nothing.
+    observe::recorder* recorder() { return notes_.recorder(); }
+    /// Null: there is none.
+    watchdog* dog() const { return dog_.get(); }
+
     /// Collective: puts together what the ranks recorded and writes it.
     void end() noexcept;
 
@@ -45,6 +51,7 @@ private:
     void agree_on_settings();
     void help_started();
     void start_recording();
+    void start_watching();
     void remember();
     void add_common_time();
     void note_network();
@@ -62,6 +69,7 @@ private:
     fleet pilots_{};
     remembered_runs runs_{};
     communicator_table communicators_{notes_, pilots_, runs_};
+    std::unique_ptr<watchdog> dog_{};
 };
 
 /// Null before MPI_Init has ended and once MPI_Finalize has begun.

@@ -22,6 +22,12 @@ constexpr std::array rows{
                 "observe: only look; auto: replace calls where that pays; force=ID: this algorithm wherever it can be "
                 "used; rules=FILE: the algorithms that a file of 'rubato tune' names"},
     setting_row{"RUBATO_OUTPUT", "--output", "rubato-PROGRAM-PID.rubato", "run.rubato", "the file that is written"},
+    setting_row{"RUBATO_WATCHDOG", "--watchdog", "off", "60s,end",
+                "when a collective waits for longer, say on standard error who has not come; with ',end', also end the "
+                "program"},
+    setting_row{"RUBATO_RECORD", "--record", "some", "all,limit=1GiB",
+                "some: sums of all calls, and the times of some; all: every call, for 'rubato export', in FILE.calls, "
+                "with at most so many bytes of each rank (256MiB unless a limit is given)"},
     setting_row{"RUBATO_MARGIN", "--margin", "10%", "5%",
                 "auto: by how much a plan must promise to be better than the native call"},
     setting_row{"RUBATO_SPEND", "--spend", "1%", "5%",
@@ -74,6 +80,42 @@ std::vector<collective> parse_collectives(std::string_view text) {
     }
 }
 
+void parse_watchdog(std::string_view name, std::string_view text, watchdog_settings& how) {
+    using namespace std::chrono_literals;
+    if (text == "off") return;
+    constexpr std::string_view end = ",end";
+    std::string_view time = text;
+    how.ends = time.ends_with(end);
+    if (how.ends) time.remove_suffix(end.size());
+    try {
+        how.limit = parse_time(time);
+    } catch (const error&) {
+        refuse(name, text, "it is a time, after which ',end' may stand", "give one such as 60s or 60s,end, or off");
+    }
+    if (how.limit < 100ms) refuse(name, text, "calls often take that long", "give 100ms or more, or off");
+}
+
+std::optional<std::size_t> parse_record(std::string_view name, std::string_view text) {
+    constexpr std::string_view all = "all";
+    constexpr std::string_view limit = ",limit=";
+    constexpr std::int64_t least = std::int64_t{1} << 20;
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (text == "some") return std::nullopt;
+    std::string_view rest = text;
+    if (!rest.starts_with(all)) refuse(name, text, "there is no such choice", "give some, all, or all,limit=1GiB");
+    rest.remove_prefix(all.size());
+    if (rest.empty()) return std::size_t{256} << 20;
+    if (!rest.starts_with(limit)) refuse(name, text, "after 'all' only a limit may stand", "give all,limit=1GiB");
+    std::int64_t bytes = 0;
+    try {
+        bytes = parse_bytes(rest.substr(limit.size()));
+    } catch (const error&) {
+        refuse(name, text, "its limit is no size", "give one such as 1GiB");
+    }
+    if (bytes < least || bytes > most) refuse(name, text, "its limit is from 1MiB to 1TiB", "give one such as 1GiB");
+    return static_cast<std::size_t>(bytes);
+}
+
 void parse_mode(std::string_view name, std::string_view text, settings& how) {
     constexpr std::string_view force = "force=";
     constexpr std::string_view rules = "rules=";
@@ -123,6 +165,10 @@ settings parse_settings(const variables& said) {
                 refuse(name, text, "a file needs a name", "give one, or off, or nothing at all");
             how.remembers = text != "off";
             if (how.remembers) how.profile = text;
+        } else if (name == "RUBATO_WATCHDOG") {
+            parse_watchdog(name, text, how.watchdog);
+        } else if (name == "RUBATO_RECORD") {
+            how.every_call = parse_record(name, text);
         } else if (name == "RUBATO_MARGIN") {
             how.margin = parse_share(name, text, 100, "the time of the native call");
         } else if (name == "RUBATO_SPEND") {

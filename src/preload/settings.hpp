@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,12 @@ std::span<const setting_row> setting_rows();
 
 enum class mode : std::uint8_t { observe, automatic, force, rules };
 
+/// Says who has not come when a collective waits for long.
+struct watchdog_settings {
+    time_ns limit{};    ///< 0: there is none
+    bool ends = false;  ///< the program, once it has said so
+};
+
 struct settings {
     preload::mode mode = mode::observe;
     std::string force{};  ///< an algorithm's id
@@ -39,9 +46,11 @@ struct settings {
     rubato::background_settings background{};
     bool reproducible = false;
     std::vector<collective> leave{};
-    std::string output{};   ///< empty: named after the program
-    bool remembers = true;  ///< mode auto: has a profile
-    std::string profile{};  ///< its file; empty: named after the program, in the user's cache
+    watchdog_settings watchdog{};
+    std::optional<std::size_t> every_call{};  ///< kept, in at most so many bytes per rank
+    std::string output{};                     ///< empty: named after the program
+    bool remembers = true;                    ///< mode auto: has a profile
+    std::string profile{};                    ///< its file; empty: named after the program, in the user's cache
 };
 
 /// Throws if a value is wrong.

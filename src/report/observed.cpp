@@ -95,6 +95,10 @@ std::string summary(const observed& o) {
                                : "The program was killed or has failed, or it still runs elsewhere",
                            from.parts, from.ranks, from.ranks == 1 ? "" : "s");
     if (from.lost > 0) out += fmt::format("\n{} calls are not counted: there was no room for them.", from.lost);
+    if (from.every_call && from.missing == 0) out += "\nEvery call is kept, for 'rubato export'.";
+    if (from.missing > 0)
+        out += fmt::format("\nOf the calls that are kept for 'rubato export', {} are missing: there was no room.",
+                           from.missing);
     return out;
 }
 

@@ -59,6 +59,7 @@ std::string without_folders(const std::string& path) { return std::filesystem::p
 
 std::string place::text() const {
     if (function.empty()) return module;
+    if (module.empty()) return function;
     return fmt::format("{} ({})", function, line > 0 ? fmt::format("{}:{}", without_folders(file), line) : module);
 }
 
@@ -67,6 +68,10 @@ std::vector<place> find_places(std::span<const observe::site> sites) {
     std::vector<place> places;
     for (const observe::site& s : sites) {
         place& p = places.emplace_back();
+        if (s.module.empty() && !s.symbol.empty()) {
+            p.function = s.symbol;  // of an imported trace, which has no addresses
+            continue;
+        }
         if (s.module.empty()) {
             p.module = s.offset == 0 ? "unknown" : fmt::format("{:#x}", s.offset);
             continue;

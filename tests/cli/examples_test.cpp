@@ -34,6 +34,7 @@ protected:
         write("cluster.model", "loggp:L=2us,o=1us,g=1us,G=0.5ns\nhockney:alpha=2us,beta=0.5ns,gamma=0\n");
         for (const char* name : {"measured.jsonl", "reduce.jsonl", "8-hosts.jsonl", "16-hosts.jsonl"}) measured(name);
         for (const char* name : {"solver.rubato", "observed.rubato", "auto.rubato"}) observed(name);
+        traced();
         profiles::profile learned;
         learned.of = {"solver", 16, {16}, "an MPI"};
         std::filesystem::create_directories(path("cache/rubato/profiles"));
@@ -76,6 +77,13 @@ protected:
     static bool needs_mpi(const std::string& line) { return line.find("mpirun ") != std::string::npos; }
 
 private:
+    /// A trace as CSV, and the same as OTF2.
+    void traced() const {
+        write("calls.csv", "rank,collective,arrival_ns,exit_ns\n0,barrier,0,20\n1,barrier,10,20\n");
+        if (std::filesystem::exists(path("scorep-run"))) return;
+        good(fmt::format("import {} -o {}", path("calls.csv"), path("traced.rubato")));
+        good(fmt::format("export {} --format otf2 -o {}", path("traced.rubato"), path("scorep-run")));
+    }
     void script(std::string_view name, std::string_view text) const {
         write(name, fmt::format("#!/bin/sh\n{}", text));
         std::filesystem::permissions(path(name), std::filesystem::perms::owner_all);

@@ -422,8 +422,8 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     EXPECT_EQ(o.rows.at(0).seen->all.size(), 300U);
     EXPECT_EQ(o.begun.command, "./solver \"in put\"");
     EXPECT_EQ(o.duration, 299us + 100ns);
-    a->remove();
-    b->remove();
+    a->finish();
+    b->finish();
     EXPECT_FALSE(fs::exists(file().string() + ".parts"));
     write(o, file());
     EXPECT_TRUE(is_observation(file()));
@@ -471,11 +471,6 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
     }
 }
 
-std::vector<std::byte> small_part(const recorder& r) {
-    const std::span<const std::byte> all = r.bytes();
-    return {all.begin(), all.end()};
-}
-
 TEST_F(observe, nothing_that_is_read_does_harm) {
     const auto r = record(0, 2);
     const auto other = record(1, 2);
@@ -486,7 +481,7 @@ TEST_F(observe, nothing_that_is_read_does_harm) {
             c.record({collective::scatterv, form::blocking, i % 2, 64 * i, &c, 1ms * i, 1ms * i + 2us});
         one->note(R"({"operation":"scatterv"})");
     }
-    const std::vector<std::byte> whole = small_part(*r);
+    const std::vector<std::byte> whole = r->bytes();
     const part beside = decoded(*other);
     std::size_t readable = 0;
     const auto look = [&](std::span<const std::byte> bytes) {

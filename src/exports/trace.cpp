@@ -1,0 +1,198 @@
+#include "exports/trace.hpp"
+
+#include "report/symbols.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+namespace rubato::exports {
+namespace {
+
+namespace fs = std::filesystem;
+using observe::part;
+
+/// Numbers in the order of first use.
+template <class Key>
+class numbered {
+public:
+    std::uint32_t number(const Key& k) {
+        const auto [found, added] = index_.emplace(k, static_cast<std::uint32_t>(all_.size()));
+        if (added) all_.push_back(k);
+        return found->second;
+    }
+    const std::vector<Key>& all() const { return all_; }
+
+private:
+    std::map<Key, std::uint32_t> index_{};
+    std::vector<Key> all_{};
+};
+
+using communicator_key = std::pair<std::vector<std::int32_t>, std::uint32_t>;
+
+std::vector<std::string> place_texts(std::span<const observe::site> sites) {
+    std::vector<std::string> texts;
+    for (const report::place& p : report::find_places(sites)) texts.push_back(p.text());
+    return texts;
+}
+
+/// The files of ranks in a folder, by rank.
+std::map<std::int32_t, fs::path> rank_files(const fs::path& folder) {
+    std::map<std::int32_t, fs::path> found;
+    std::error_code none;
+    for (const fs::directory_entry& e : fs::directory_iterator(folder, none))
+        if (const auto p = observe::glance_at(e.path())) found.emplace(p->who.rank, e.path());
+    return found;
+}
+
+/// From the files of ranks: all of their calls, or those that were kept.
+class trace_of_parts {
+public:
+    explicit trace_of_parts(std::map<std::int32_t, fs::path> files) : files_(std::move(files)) {}
+
+    void describe(trace& to) {
+        bool first = true;
+        for (const auto& [rank, file] : files_) {
+            const auto p = observe::decode(observe::read_part(file, false));
+            if (!p || (!first && p->who.ranks != to.ranks())) continue;
+            if (first) {
+                to.program = p->who.program;
+                to.library = p->who.library;
+                to.hosts.resize(static_cast<std::size_t>(p->who.ranks));
+                begin_ = p->clock.empty() ? time_ns{} : p->clock.front().common;
+            }
+            first = false;
+            to.hosts[static_cast<std::size_t>(rank)] = p->who.host;
+            if (!p->clock.empty()) begin_ = std::min(begin_, p->clock.front().common);
+            to.missing += p->missing;
+            for (const observe::part_channel& c : p->channels) {
+                (void)communicators_.number({c.members, c.ordinal});
+                to.calls += c.lost;
+                to.missing += c.lost;
+                for (const observe::part_row& r : c.rows) {
+                    if (r.calls == 0) continue;
+                    to.calls += r.calls;
+                    (void)sites_.number(r.from);
+                    if (!p->every_call) to.missing += r.calls;
+                }
+                if (!p->every_call) to.missing -= std::min<std::uint64_t>(to.missing, c.events.size());
+            }
+        }
+        for (const auto& [members, ordinal] : communicators_.all()) to.communicators.push_back({members, ordinal});
+        to.places = place_texts(sites_.all());
+    }
+
+    std::vector<traced_call> calls_of(std::int32_t rank) {
+        std::vector<traced_call> out;
+        const auto file = files_.find(rank);
+        if (file == files_.end()) return out;
+        const auto p = observe::decode(observe::read_part(file->second, true));
+        if (!p) return out;
+        std::vector<std::vector<std::uint32_t>> places;  // by channel and row
+        std::vector<std::uint32_t> communicators;
+        for (const observe::part_channel& c : p->channels) {
+            communicators.push_back(communicators_.number({c.members, c.ordinal}));
+            auto& of_channel = places.emplace_back();
+            for (const observe::part_row& r : c.rows) of_channel.push_back(r.calls > 0 ? sites_.number(r.from) : 0);
+        }
+        const auto add = [&](std::size_t channel, std::size_t row, std::uint64_t invocation, std::int64_t bytes,
+                             time_ns arrival, time_ns exit) {
+            const observe::part_row& r = p->channels[channel].rows[row];
+            const time_ns came = p->to_common(arrival) - begin_;
+            out.push_back({came, came + (exit - arrival), bytes, invocation, communicators[channel],
+                           places[channel][row], r.root, r.what, r.how});
+        };
+        if (p->every_call) {
+            out.reserve(p->calls.size());
+            for (const observe::part_call& c : p->calls)
+                add(c.channel, c.row, c.invocation, c.bytes, c.arrival, c.exit);
+        } else {
+            for (std::size_t i = 0; i < p->channels.size(); ++i)
+                for (const observe::part_event& e : p->channels[i].events) {
+                    const observe::part_row& r = p->channels[i].rows[e.row];
+                    add(i, e.row, e.invocation, r.bytes / static_cast<std::int64_t>(r.calls), e.arrival, e.exit);
+                }
+        }
+        std::ranges::stable_sort(out, {}, &traced_call::arrival);
+        return out;
+    }
+
+private:
+    std::map<std::int32_t, fs::path> files_;
+    numbered<communicator_key> communicators_{};
+    numbered<observe::site> sites_{};
+    time_ns begin_{};
+};
+
+/// From an observation: examples of each row.
+trace trace_of_samples(const observe::observation& o) {
+    trace t;
+    t.program = o.program;
+    t.library = o.library;
+    t.hosts = o.hosts;
+    t.ended = o.ended;
+    t.calls = t.missing = o.lost;
+    t.places = place_texts(o.sites);
+    for (const observe::communicator& c : o.communicators) t.communicators.push_back({c.members, 0});
+    auto calls = std::make_shared<std::vector<std::vector<traced_call>>>(t.hosts.size());
+    time_ns begin = time_ns::max();
+    for (const observe::row& r : o.rows)
+        if (r.seen)
+            for (const observe::invocation& i : r.seen->examples) begin = std::min(begin, i.at);
+    for (const observe::row& r : o.rows) {
+        const std::vector<std::int32_t>& members = o.communicators[r.communicator].members;
+        t.calls += r.calls * static_cast<std::uint64_t>(r.callers);
+        t.missing += r.calls * static_cast<std::uint64_t>(r.callers);
+        if (!r.seen) continue;
+        for (const observe::invocation& i : r.seen->examples)
+            for (std::size_t m = 0; m < members.size(); ++m) {
+                if (members[m] < 0 || members[m] >= t.ranks()) continue;
+                (*calls)[static_cast<std::size_t>(members[m])].push_back(
+                    {i.at - begin + i.arrivals[m], i.at - begin + i.exits[m], r.bytes, i.number,
+                     static_cast<std::uint32_t>(r.communicator), static_cast<std::uint32_t>(r.site), r.root, r.what,
+                     r.how});
+            }
+    }
+    for (auto& of_rank : *calls) {
+        std::ranges::stable_sort(of_rank, {}, &traced_call::arrival);
+        // An invocation whose ranks called from several places is an example of each of them.
+        const auto same = [](const traced_call& a, const traced_call& b) {
+            return a.arrival == b.arrival && a.communicator == b.communicator && a.invocation == b.invocation;
+        };
+        of_rank.erase(std::unique(of_rank.begin(), of_rank.end(), same), of_rank.end());
+        t.missing -= std::min<std::uint64_t>(t.missing, of_rank.size());
+    }
+    t.calls_of = [calls](std::int32_t rank) { return (*calls)[static_cast<std::size_t>(rank)]; };
+    return t;
+}
+
+}  // namespace
+
+trace read_trace(const fs::path& file) {
+    const observe::observation o = observe::read(file);
+    std::error_code none;
+    const fs::path parts = file.extension() == ".parts" ? file : fs::path(file.string() + ".parts");
+    const fs::path folder = o.ended ? observe::calls_folder(file) : parts;
+    if (o.ended && !o.every_call) return trace_of_samples(o);
+    auto from = std::make_shared<trace_of_parts>(rank_files(folder));
+    trace t;
+    from->describe(t);
+    if (t.hosts.empty())
+        throw error(fmt::format("'{}' holds no calls", folder.string()),
+                    "the program kept every call, and they were moved or removed",
+                    "put the folder beside the file again, or observe the program again");
+    t.ended = o.ended;
+    t.calls_of = [from](std::int32_t rank) { return from->calls_of(rank); };
+    return t;
+}
+
+std::string function_of(collective what, observe::form how) {
+    std::string name(traits(what).name);
+    name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    if (how == observe::form::nonblocking) return fmt::format("MPI_I{}", traits(what).name);
+    return fmt::format("MPI_{}{}", name, how == observe::form::persistent ? "_init" : "");
+}
+
+}  // namespace rubato::exports

@@ -1,0 +1,55 @@
+// The whereabouts of a process's threads, and what its own watchdog adds to them.
+#include "observe/mapped_file.hpp"
+#include "observe/part_layout.hpp"
+
+#include <atomic>
+#include <exception>
+
+namespace rubato::observe {
+namespace {
+
+whereabouts* threads_of(watched_part* part) { return reinterpret_cast<whereabouts*>(part + 1); }
+
+}  // namespace
+
+whereabouts* recorder::add_thread() noexcept {
+    if (watched_ == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (watched_->threads == most_threads) return nullptr;
+    const std::uint32_t mine = watched_->threads;
+    std::atomic_ref(watched_->threads).store(mine + 1, std::memory_order_release);
+    return threads_of(watched_) + mine;
+}
+
+bool recorder::explain_threads(const std::function<std::int64_t(std::uint64_t)>& bytes_of) {
+    if (watched_ == nullptr) return false;
+    bool stays = false;
+    const std::uint32_t threads = std::atomic_ref(watched_->threads).load(std::memory_order_acquire);
+    explained_.resize(threads);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+        whereabouts& t = threads_of(watched_)[i];
+        const std::uint64_t turn = std::atomic_ref(t.own.turn).load(std::memory_order_acquire);
+        stays = stays || turn == explained_[i];
+        explained_[i] = turn;
+        const std::uint64_t site = std::atomic_ref(t.own.site).load(std::memory_order_relaxed);
+        const std::uint64_t type = std::atomic_ref(t.own.type).load(std::memory_order_relaxed);
+        if (site != t.known.site) {
+            const std::lock_guard lock(mutex_);
+            t.known.site_number = site_number(reinterpret_cast<const void*>(site));  // NOLINT: was one
+            std::atomic_ref(t.known.site).store(site, std::memory_order_release);
+        }
+        if (type != t.known.type) {
+            t.known.bytes = bytes_of(type);
+            std::atomic_ref(t.known.type).store(type, std::memory_order_release);
+        }
+    }
+    return stays;
+}
+
+void recorder::tell_to_end() noexcept {
+    if (watched_ != nullptr) std::atomic_ref(watched_->ends).store(1, std::memory_order_release);
+}
+
+void recorder::sync() noexcept { file_->sync(); }
+
+}  // namespace rubato::observe

@@ -1,0 +1,92 @@
+// Where a thread of a process is: within a collective, or outside since when. It lies in the process's part file. The
+// thread stores it before and after each call; the watchdogs of its own and of other processes read it.
+#pragma once
+
+#include "rubato/problem.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace rubato::observe {
+
+enum class form : std::uint8_t { blocking, nonblocking, persistent };
+
+/// What a thread waits in.
+enum class waiting : std::uint8_t {
+    call,      ///< a collective that blocks
+    end_of,    ///< MPI_Wait and its like, for a collective that does not
+    finalize,  ///< MPI_Finalize
+};
+
+/// A call that may wait for other ranks.
+struct visit {
+    waiting in = waiting::call;
+    collective what = collective::barrier;
+    form how = form::blocking;
+    std::int32_t root = 0;         ///< as in `seen`
+    std::uint32_t channel = 0;     ///< its number
+    std::uint64_t invocation = 0;  ///< its number among the calls of the communicator
+    const void* site = nullptr;
+    std::int64_t count = -1;  ///< of elements, equal on all ranks; -1: it need not be
+    std::uint64_t type = 0;   ///< the handle of their datatype
+};
+
+/// Of one thread. Its first line of the cache is stored by the thread, the second by its process's watchdog.
+struct whereabouts {
+    static constexpr std::uint64_t outside = 0, inside = 1, changing = 2, states = 4;
+
+    struct alignas(64) line {
+        std::uint64_t turn;  ///< counts entries and exits, times `states`, plus the state; the last store of each
+        std::int64_t since;  ///< the entry or the exit, on the process's clock
+        std::uint64_t invocation;
+        std::uint64_t site;
+        std::uint64_t type;
+        std::int64_t count;
+        std::uint32_t channel;
+        std::int32_t root;
+        waiting in;
+        collective what;
+        form how;
+    } own;
+    struct alignas(64) explanation {
+        std::uint64_t site;  ///< whose number is known
+        std::uint64_t type;  ///< whose size is known
+        std::int64_t bytes;  ///< of an element
+        std::uint32_t site_number;
+    } known;
+
+    void enter(const visit& v, time_ns now) noexcept {
+        const std::uint64_t next = begin_change();
+        store(own.since, static_cast<std::int64_t>(now.count()));
+        store(own.invocation, v.invocation);
+        store(own.site, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(v.site)));
+        store(own.type, v.type);
+        store(own.count, v.count);
+        store(own.channel, v.channel);
+        store(own.root, v.root);
+        store(own.in, v.in);
+        store(own.what, v.what);
+        store(own.how, v.how);
+        std::atomic_ref(own.turn).store(next | inside, std::memory_order_release);
+    }
+    void leave(time_ns now) noexcept {
+        const std::uint64_t next = begin_change();
+        store(own.since, static_cast<std::int64_t>(now.count()));
+        std::atomic_ref(own.turn).store(next | outside, std::memory_order_release);
+    }
+
+private:
+    template <class T>
+    static void store(T& to, T value) {
+        std::atomic_ref(to).store(value, std::memory_order_relaxed);
+    }
+    std::uint64_t begin_change() {
+        const std::uint64_t turn = own.turn / states * states;
+        store(own.turn, turn | changing);
+        std::atomic_thread_fence(std::memory_order_release);
+        return turn + states;
+    }
+};
+static_assert(sizeof(whereabouts) == 128);
+
+}  // namespace rubato::observe

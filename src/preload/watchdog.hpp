@@ -1,0 +1,79 @@
+// Says on rank 0's standard error who has not come when a collective waits for long, also when no rank calls MPI any
+// more. A thread in each process explains where the process is, in its part file; rank 0's reads those of all ranks, on
+// other hosts through a shared folder. It needs no MPI.
+#pragma once
+
+#include "observe/held_up.hpp"
+#include "observe/recorder.hpp"
+#include "preload/settings.hpp"
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace rubato::preload {
+
+class watchdog {
+public:
+    struct place {
+        std::filesystem::path output{};
+        std::int32_t rank = 0;
+        std::int32_t ranks = 1;
+        bool apart = false;  ///< ranks are on several hosts
+    };
+    /// Asks MPI for the sizes of datatypes, here and not in the thread. Throws if there can be no thread.
+    watchdog(observe::recorder& to, place where, const watchdog_settings& how);
+    /// Ends the thread.
+    ~watchdog();
+    watchdog(const watchdog&) = delete;
+    watchdog& operator=(const watchdog&) = delete;
+
+    void enter(const observe::visit& v, time_ns now) noexcept {
+        if (here == nullptr && !claim()) return;
+        here->enter(v, now);
+    }
+    void leave(time_ns now) noexcept {
+        if (here != nullptr) here->leave(now);
+    }
+
+private:
+    bool claim() noexcept;
+    void run();
+    void look();
+    /// Whether a thread of any rank has been within a call for long, and nothing was said of that.
+    bool somebody_waits(time_ns now);
+    void report(time_ns now);
+    time_ns age_of(const observe::part& p, const observe::part_thread& t, time_ns now, time_ns common) const;
+    void warn_of_unseen() const;
+    time_ns interval() const;
+
+    inline static constinit thread_local observe::whereabouts* here = nullptr;
+    inline static constinit thread_local bool refused = false;
+
+    observe::recorder& to_;
+    place where_;
+    watchdog_settings how_;
+    std::map<std::uint64_t, std::int64_t> sizes_{};  // of datatypes, by their handles
+
+    // Of rank 0: where threads were, and since when they were seen there.
+    struct standing {
+        std::uint64_t turn = 0;  // 0: not within a call
+        time_ns since{};
+        bool said = false;
+    };
+    std::vector<std::vector<standing>> seen_{};  // by rank and thread
+    std::set<observe::call_id> said_{};
+    int looks_ = 0;
+
+    std::mutex mutex_{};
+    std::condition_variable ends_{};
+    bool ending_ = false;
+    std::thread thread_{};
+};
+
+}  // namespace rubato::preload
