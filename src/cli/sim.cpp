@@ -400,6 +400,8 @@ void simulate_given(const CLI::App& app, const sim_options& o) {
         if (app.count(name) > 0)
             throw error(fmt::format("{} with --program", name), "the program says what is called, and when",
                         "leave one of them out");
+    if (!o.network_text.empty() || !o.routing.empty())
+        throw error("a network with --program", "programs are not simulated on cables yet", "leave one of them out");
     simulate_program(o.program, o.problem.ranks, o.problem.hosts, o.model_text, o.inside_text, o.machine_texts, o.json);
 }
 

@@ -60,7 +60,7 @@ TEST_F(help, speaks_one_dialect) {
         const std::string name = line.substr(2, line.find(' ', 2) - 2);
         const std::string text = good("help " + name);
         EXPECT_EQ(text.find("unless given"), std::string::npos) << name;
-        EXPECT_EQ(text.find("--pattern"), std::string::npos) << name;
+        EXPECT_EQ(text.find("--pattern "), std::string::npos) << name;
         EXPECT_EQ(text.find("TEXT"), std::string::npos) << name << ": a value without a name";
         EXPECT_EQ(text.find("(default "), std::string::npos) << name;
         for (const std::string& option : lines(text)) {

@@ -320,7 +320,7 @@ TEST_F(page, of_an_observed_program) {
         known.arrivals = {0us, 0us, 0us, 44us, 0us};
         out.note(to_line(observe::recalled{ranks, known}));
         parts[static_cast<std::size_t>(r)] = *observe::decode(out.bytes());
-        out.remove();
+        out.finish();
     }
     observe::write(observe::summarise(parts), file("seen.rubato"));
     const std::string shown = fmt::format("{} report {} --model curie", RUBATO_COMMAND, file("seen.rubato"));
