@@ -3,6 +3,7 @@
 #include "cli/parallel.hpp"
 #include "cli/sim_effort.hpp"
 #include "cli/sim_program.hpp"
+#include "cli/sim_rows.hpp"
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
@@ -14,7 +15,6 @@
 #include "topology/simulate_on.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -56,25 +56,6 @@ struct sim_setting {
     std::optional<topology::network> net{};     ///< on whose cables messages meet
     std::optional<topology::routes> routing{};  ///< of it
     topology::mapping where{};                  ///< the endpoint of each rank
-};
-
-/// Known only from a simulation of all ranks.
-struct details {
-    std::vector<time_ns> exits{};
-    cost counted{};
-    double joules = 0;
-    std::int64_t memory = 0;
-};
-
-struct simulated_row {
-    const algorithm* a = nullptr;
-    std::optional<std::string> skipped{};
-    problem p{};     ///< with this algorithm's own parameters
-    effort takes{};  ///< to simulate all ranks
-    time_ns run{};
-    time_ns tail{};
-    time_ns absorption{};
-    std::optional<details> all{};  ///< nothing: extrapolated from fewer ranks
 };
 
 shape_table shapes_of(const sim_setting& s, const algorithm& a, const problem& p) {
@@ -205,81 +186,6 @@ void extrapolate_row(const sim_setting& s, simulated_row& r) {
     r.absorption = absorption(balanced->end, r.run, absolute_imbalance(r.p.arrivals));
 }
 
-/// Why some rows are not simulated with all ranks, the slowest first; nothing if all are.
-std::string remark(const std::vector<simulated_row>& rows) {
-    constexpr std::size_t most = 5;
-    std::vector<const simulated_row*> some;
-    for (const simulated_row& r : rows)
-        if (!r.skipped && !r.all) some.push_back(&r);
-    if (some.empty()) return "";
-    std::ranges::stable_sort(some, std::ranges::greater{}, [](const simulated_row* r) { return r->takes.ns; });
-    std::vector<std::vector<std::string>> lines;
-    for (std::size_t i = 0; i < std::min(most, some.size()); ++i)
-        lines.push_back({"", std::string(some[i]->a->id), to_string(some[i]->takes)});
-    const std::string more = some.size() > most ? fmt::format("  and {} more\n", some.size() - most) : "";
-    return fmt::format("\nfrom fewer ranks: extrapolated. To simulate all ranks (--force) takes\n{}{}",
-                       align(lines, {false, false, false}), more);
-}
-
-std::string_view how_text(const simulated_row& r) { return r.all ? "simulated" : "from fewer ranks"; }
-
-std::string as_text(const std::vector<simulated_row>& rows, const std::string& heading) {
-    std::vector<std::vector<std::string>> lines{{"ALGORITHM", "RUN TIME", "TAIL", "ABSORPTION", "ROUNDS", "MESSAGES",
-                                                 "BYTES SENT", "ENERGY", "MEMORY", "SEGMENTS"}};
-    const std::string note = remark(rows);
-    if (!note.empty()) lines.front().emplace_back("HOW");
-    std::string below;
-    for (const simulated_row& r : rows) {
-        if (r.skipped) {
-            below += fmt::format("{} skipped: {}\n", r.a->id, *r.skipped);
-            continue;
-        }
-        const auto known = [&r](auto text) { return r.all ? text(*r.all) : std::string("-"); };
-        lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
-                         known([](const details& d) { return fmt::format("{}", d.counted.rounds); }),
-                         known([](const details& d) { return fmt::format("{}", d.counted.messages); }),
-                         known([](const details& d) { return format_bytes(d.counted.bytes); }),
-                         known([](const details& d) { return format_energy(d.joules); }),
-                         known([](const details& d) { return format_bytes(d.memory); }),
-                         r.a->segmented ? fmt::format("{}", r.p.segments) : "-"});
-        if (!note.empty()) lines.back().emplace_back(how_text(r));
-    }
-    std::vector<bool> right(lines.front().size(), true);
-    right.front() = false;
-    if (!below.empty()) below.insert(0, 1, '\n');
-    return heading + "\n\n" + align(lines, right) + below + note;
-}
-
-std::string as_json(const std::vector<simulated_row>& rows) {
-    using nlohmann::ordered_json;
-    auto out = ordered_json::array();
-    for (const simulated_row& r : rows) {
-        if (r.skipped) {
-            out.push_back({{"id", r.a->id}, {"skipped", *r.skipped}});
-            continue;
-        }
-        ordered_json one{{"id", r.a->id},
-                         {"how", how_text(r)},
-                         {"run_time_ns", r.run.count()},
-                         {"tail_ns", r.tail.count()},
-                         {"absorption_ns", r.absorption.count()},
-                         {"segments", r.p.segments}};
-        if (r.a->uses_round_time()) one["round_time_ns"] = r.p.round_time.count();
-        if (r.all) {
-            auto exits = ordered_json::array();
-            for (const time_ns t : r.all->exits) exits.push_back(t.count());
-            one.update({{"exit_ns", std::move(exits)},
-                        {"rounds", r.all->counted.rounds},
-                        {"messages", r.all->counted.messages},
-                        {"bytes", r.all->counted.bytes},
-                        {"energy_j", r.all->joules},
-                        {"memory_bytes", r.all->memory}});
-        }
-        out.push_back(std::move(one));
-    }
-    return out.dump(2) + '\n';
-}
-
 /// One algorithm in time and space, or several side by side.
 std::string as_svg(const sim_setting& s, const std::vector<simulated_row>& rows, const std::string& heading) {
     std::vector<bar> bars;
@@ -379,8 +285,8 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     const std::string heading = describe(o);
     if (!o.svg.empty()) picture.write(as_svg(s, rows, heading));
     write_out(
-        o.json ? as_json(rows)
-               : as_text(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));
+        o.json ? json_of(rows)
+               : text_of(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));
 }
 
 /// Throws if an option was given that is for the other of the two.
