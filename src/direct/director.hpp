@@ -58,6 +58,9 @@ struct directed_call {
     operation kind() const { return operation_of(what, root, bytes); }
 };
 
+/// To be completed: a decision at a call of that number.
+decision decision_at(const directed_call& c, std::int32_t ranks, std::uint64_t call);
+
 /// A call that the native collective made before there was a director.
 struct seen_call {
     directed_call what{};

@@ -4,7 +4,19 @@
 
 #include <algorithm>
 
-namespace rubato::direct {
+namespace rubato {
+
+decision decision_at(const directed_call& c, std::int32_t ranks, std::uint64_t call) {
+    decision d;
+    d.what = c.what;
+    d.bytes = c.bytes;
+    if (traits(c.what).rooted) d.root = c.root.value;
+    d.ranks = ranks;
+    d.call = call;
+    return d;
+}
+
+namespace direct {
 namespace {
 
 std::optional<decision::times> times_of(const std::optional<level>& l) {
@@ -24,13 +36,8 @@ std::optional<decision::arrival_pattern> pattern_of(const std::vector<time_ns>& 
 void contest::explain(decision::verdict made, const contender& about, std::string_view reason) const {
     if (!with_.explain) return;
     const contender& now = contenders_[incumbent_];
-    decision d;
+    decision d = decision_at(first_, with_.how.ranks, call_);
     d.made = made;
-    d.what = first_.what;
-    d.bytes = first_.bytes;
-    if (traits(first_.what).rooted) d.root = first_.root.value;
-    d.ranks = with_.how.ranks;
-    d.call = call_;
     d.algorithm = about.name();
     if (about.use != nullptr) d.promised = {pieces(first_.bytes, about.segment), about.predicted, chosen_in_};
     d.measured = times_of(about.measured);
@@ -42,4 +49,5 @@ void contest::explain(decision::verdict made, const contender& about, std::strin
     with_.explain(d);
 }
 
-}  // namespace rubato::direct
+}  // namespace direct
+}  // namespace rubato

@@ -39,13 +39,8 @@ void rule_follower::refused(std::string_view reason) {
 
 void rule_follower::explain(const calls& of, decision::verdict made, std::string_view reason) const {
     if (!explain_) return;
-    decision d;
+    decision d = decision_at(of.first, ranks_, of.count);
     d.made = made;
-    d.what = of.first.what;
-    d.bytes = of.first.bytes;
-    if (traits(d.what).rooted) d.root = of.first.root.value;
-    d.ranks = ranks_;
-    d.call = of.count;
     if (of.how.use != nullptr) d.algorithm = of.how.use->id;
     d.reason = reason;
     explain_(d);

@@ -3,8 +3,7 @@
 //   send   begins when both the processor and the sending interface are free, at t. The processor is busy until t + o,
 //          the interface until t + g + x. The step ends at t + o, when the next can begin; of a message larger than S,
 //          when the receiver takes it.
-//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u,
-//   the
+//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u, the
 //          processor is busy until u + o + x, the interface until u + g + x, whether or not a receive waits for the
 //          message. The step ends at u + o + x; if it was not ready at u, when it is. At the later of u and the time
 //          when the receive is ready, the receiver takes the message.

@@ -293,11 +293,11 @@ simulation simulate_on(const routes& r, const mapping& where, const model& m, sh
             throw error("noise on a hockney network", "it has no processors that noise could delay",
                         "give a loggp model, or leave the noise out");
         hockney_on(all, r, where, *h, std::get<hockney>(inside.network)).run();
-    } else if (const auto* l = std::get_if<loggp>(&m.network)) {
+    } else if (const auto* l = std::get_if<loggp>(&m.network); l != nullptr && !l->is_logfgp()) {
         loggp_on(all, r, where, *l, std::get<loggp>(inside.network)).run();
     } else {
-        throw error("a loggp5 model on a network of cables", "its processors move the bytes, not the network",
-                    "give a loggp or hockney model");
+        throw error(fmt::format("{} on a network of cables", to_string(m)),
+                    "messages meet on cables under loggp and hockney alone", "give such a model");
     }
     all.end();
     return result;
