@@ -106,7 +106,7 @@ void record_to_file(benchmark::State& state) {
         t += 2;
         if (++turn == operations) turn = 0;
     }
-    r.remove();
+    r.finish();
 }
 BENCHMARK(record_to_file)->Arg(1)->Arg(4)->Arg(256);
 
