@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace rubato {
@@ -13,7 +14,7 @@ std::uint32_t shape::find(const std::vector<end>& ends, std::uint32_t distance, 
     return found != ends.end() && found->distance == distance && found->message == message ? found->step : none;
 }
 
-std::size_t shape_table::hashed::operator()(const key& k) const {
+std::size_t shape_table::hashed::operator()(key_view k) const {
     std::uint64_t h = k.size();
     for (const std::uint64_t word : k) h = (h ^ word) * 0x9e3779b97f4a7c15U ^ (h >> 29);
     return h;
@@ -25,25 +26,62 @@ std::uint32_t shape_table::distance_of(std::int32_t peer) const {
     return peer < 0 || other >= ranks_ ? shape::none : other >= me ? other - me : other + ranks_ - me;
 }
 
-void shape_table::add(const sized_schedule& s) {
-    key_.assign({s.steps.size(), static_cast<std::uint64_t>(s.scratch)});
-    for (const sized_step& t : s.steps) {
+/// `sized` makes a sized step of one.
+template <class Schedule, class Sized>
+shape_table::key_view shape_table::key_of(const Schedule& s, std::int64_t scratch, std::span<const after_begin> after,
+                                          Sized sized) {
+    const std::size_t indices = s.first_dependency.size() + s.dependencies.size();
+    const std::size_t most = 2 + 3 * s.steps.size() + (indices + 1) / 2 + after.size();
+    if (key_.size() < most) key_.resize(2 * most);
+    std::uint64_t* at = key_.data();
+    *at++ = s.steps.size();
+    *at++ = static_cast<std::uint64_t>(scratch);
+    for (const auto& step : s.steps) {
+        const sized_step t = sized(step);
         const auto kind = static_cast<std::uint64_t>(t.kind) | (t.needs_arrival ? 4U : 0U) | (t.work != 0 ? 8U : 0U);
-        key_.push_back(kind | std::uint64_t{t.message} << 8);
-        key_.push_back(static_cast<std::uint64_t>(t.bytes));
-        if (t.work != 0) key_.push_back(static_cast<std::uint64_t>(t.work));
-        if (t.is_message()) key_.push_back(distance_of(t.peer));
+        *at++ = kind | static_cast<std::uint64_t>(t.bytes) << 4;
+        if (t.is_message()) *at++ = std::uint64_t{distance_of(t.peer)} << 32 | t.message;
+        if (t.work != 0) *at++ = static_cast<std::uint64_t>(t.work);
     }
-    for (std::size_t i = 0; i < s.steps.size(); ++i)
-        for (const std::uint32_t d : s.dependencies_of(i)) key_.push_back(std::uint64_t{i} << 32 | d);
-    for (const after_begin& a : s.after) key_.push_back(std::uint64_t{a.step} << 32 | a.begun);
-    auto found = known_.find(key_);
-    if (found == known_.end()) found = known_.emplace(key_, make(s)).first;
-    of_rank_.push_back(found->second);
-    first_.push_back(first_.back() + s.steps.size());
+    if (indices % 2 != 0) at[indices / 2] = 0;
+    auto* index = reinterpret_cast<std::byte*>(at);
+    for (const std::vector<std::uint32_t>* part : {&s.first_dependency, &s.dependencies}) {
+        if (!part->empty()) std::memcpy(index, part->data(), part->size() * sizeof(std::uint32_t));
+        index += part->size() * sizeof(std::uint32_t);
+    }
+    at += (indices + 1) / 2;
+    for (const after_begin& a : after) *at++ = std::uint64_t{a.step} << 32 | a.begun;
+    return {key_.data(), at};
 }
 
-const shape* shape_table::make(const sized_schedule& s) {
+/// Of the next rank; `sized` gives its schedule if no rank before has such a one.
+template <class Sized>
+void shape_table::add_of(key_view k, Sized sized) {
+    if (of_rank_.empty() || !std::ranges::equal(k, last_key_)) {
+        auto found = known_.find(k);
+        if (found == known_.end()) found = known_.emplace(key(k.begin(), k.end()), make(sized())).first;
+        last_key_ = found->first;
+        of_rank_.push_back(found->second);
+    } else {
+        of_rank_.push_back(of_rank_.back());
+    }
+    first_.push_back(first_.back() + k[0]);
+}
+
+void shape_table::add(const sized_schedule& s) {
+    const auto as_it_is = [](const sized_step& t) { return t; };
+    add_of(key_of(s, s.scratch, s.after, as_it_is), [&]() -> const sized_schedule& { return s; });
+}
+
+void shape_table::add(const schedule& s, const layout& sizes) {
+    const auto sized = [&](const step& t) { return size_step(s, t, sizes); };
+    add_of(key_of(s, sizes.scratch_units(s), {}, sized), [&]() -> const sized_schedule& {
+        size_schedule(s, sizes, sized_);
+        return sized_;
+    });
+}
+
+shape* shape_table::make(const sized_schedule& s) {
     shape& made = shapes_.emplace_back();
     made.scratch = s.scratch;
     made.steps.resize(s.steps.size() + 1);
@@ -63,6 +101,9 @@ const shape* shape_table::make(const sized_schedule& s) {
     }
     for (auto* ends : {&made.sends, &made.recvs})
         std::ranges::stable_sort(*ends, {}, [](const shape::end& e) { return std::pair(e.distance, e.message); });
+    for (const auto* ends : {&made.sends, &made.recvs})
+        for (const shape::end& e : *ends)
+            if (e.distance != shape::none) made.steps[e.step].partner = made.partner_of(made.steps[e.step], ranks_);
     // Filling each step's followers from the back makes their end their beginning.
     std::uint32_t at = 0;
     for (shape_step& m : made.steps) m.followers = at += m.followers;

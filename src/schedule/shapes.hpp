@@ -25,7 +25,8 @@ struct shape_step {
     std::uint32_t followers = 0;  ///< the first in shape::followers; they end where the next's begin
     step_kind kind = step_kind::copy;
     bool needs_arrival = false;
-    bool is_awaited = false;  ///< some steps wait for its beginning
+    bool is_awaited = false;             ///< some steps wait for its beginning
+    std::uint32_t partner = UINT32_MAX;  ///< the other side of a message to a rank of the same shape, or `none`
     // By shape_table::serve_in_order:
     std::array<std::uint32_t, 2> next{UINT32_MAX, UINT32_MAX};  ///< the next step at the same port, or `none`
     std::uint32_t ports_before = 0;                             ///< at how many ports there is a step before it
@@ -59,6 +60,11 @@ struct RUBATO_API shape {
     void each_after(std::uint32_t s, F f) const {
         for (const after_begin& a : std::ranges::equal_range(after, s, {}, &after_begin::begun)) f(a.step);
     }
+    /// The other side of a message, which a rank of this shape has; or `none`.
+    std::uint32_t partner_of(const shape_step& s, std::uint32_t ranks) const {
+        const std::uint32_t back = s.distance == 0 ? 0 : ranks - s.distance;
+        return find(s.kind == step_kind::send ? recvs : sends, back, s.message);
+    }
     /// The step that sends this message, or receives it; or `none`.
     static std::uint32_t find(const std::vector<end>& ends, std::uint32_t distance, std::uint32_t message);
 };
@@ -71,10 +77,7 @@ public:
     /// Of the next rank.
     void add(const sized_schedule& s);
     /// The layout's units are bytes.
-    void add(const schedule& s, const layout& sizes) {
-        size_schedule(s, sizes, sized_);
-        add(sized_);
-    }
+    void add(const schedule& s, const layout& sizes);
 
     /// Which ports a kind of step takes, as bits. Of all steps of a rank that take a port, each waits for the one
     /// before.
@@ -93,28 +96,42 @@ public:
         const std::uint64_t peer = std::uint64_t{rank} + s.distance;
         return static_cast<std::uint32_t>(peer < ranks_ ? peer : peer - ranks_);
     }
-    /// The other side of a message, among the steps of the peer, or shape::none.
+    /// The other side of a message, among the steps of the peer, or shape::none. `mine` is the shape of this side.
+    std::uint32_t partner(const shape& mine, const shape_step& s, std::uint32_t peer) const {
+        return of_rank_[peer] == &mine ? s.partner : partner(s, peer);
+    }
     std::uint32_t partner(const shape_step& s, std::uint32_t peer) const {
         const shape& other = *of_rank_[peer];
-        const std::uint32_t back = s.distance == 0 ? 0 : ranks_ - s.distance;
-        return shape::find(s.kind == step_kind::send ? other.recvs : other.sends, back, s.message);
+        return other.partner_of(s, ranks_);
     }
 
 private:
+    // All that tells shapes apart, and so short that most ranks' can be compared with the one before.
     using key = std::vector<std::uint64_t>;
+    using key_view = std::span<const std::uint64_t>;
     struct hashed {
-        std::size_t operator()(const key& k) const;
+        using is_transparent = void;
+        std::size_t operator()(key_view k) const;
+    };
+    struct same {
+        using is_transparent = void;
+        bool operator()(key_view a, key_view b) const { return std::ranges::equal(a, b); }
     };
 
     std::uint32_t distance_of(std::int32_t peer) const;
-    const shape* make(const sized_schedule& s);
+    template <class Schedule, class Sized>
+    key_view key_of(const Schedule& s, std::int64_t scratch, std::span<const after_begin> after, Sized sized);
+    template <class Sized>
+    void add_of(key_view k, Sized sized);
+    shape* make(const sized_schedule& s);
 
     std::uint32_t ranks_;
     std::deque<shape> shapes_{};
-    std::unordered_map<key, const shape*, hashed> known_{};
-    key key_{};               // of the schedule being added
-    sized_schedule sized_{};  // that one
-    std::vector<const shape*> of_rank_{};
+    std::unordered_map<key, shape*, hashed, same> known_{};
+    key key_{};               // of the schedule being added, and room
+    key_view last_key_{};     // of the one before
+    sized_schedule sized_{};  // one that was sized
+    std::vector<shape*> of_rank_{};
     std::vector<std::uint64_t> first_{0};
 };
 

@@ -51,12 +51,15 @@ struct sized_schedule {
     }
 };
 
-/// Overwrites what `made` was; the layout's units are bytes.
+/// The layout's units are bytes.
+inline sized_step size_step(const schedule& s, const step& t, const layout& sizes) {
+    return {t.kind, t.needs_arrival(), t.peer, t.is_message() ? t.message : 0, sizes.length(s, t)};
+}
+/// Overwrites what `made` was.
 inline void size_schedule(const schedule& s, const layout& sizes, sized_schedule& made) {
     made.scratch = sizes.scratch_units(s);
     made.steps.clear();
-    for (const step& t : s.steps)
-        made.steps.push_back({t.kind, t.needs_arrival(), t.peer, t.is_message() ? t.message : 0, sizes.length(s, t)});
+    for (const step& t : s.steps) made.steps.push_back(size_step(s, t, sizes));
     made.first_dependency = s.first_dependency;
     made.dependencies = s.dependencies;
     made.after.clear();

@@ -13,9 +13,9 @@
 namespace rubato {
 namespace {
 
-class simulator {
+class hockney_run {
 public:
-    explicit simulator(run_of_ranks& r) : r_(r) {}
+    explicit hockney_run(run_of_ranks& r) : r_(r) {}
 
     void run() {
         for (std::uint32_t r = 0; r < r_.ranks(); ++r) r_.begin(r);
@@ -24,7 +24,7 @@ public:
             const run_of_ranks::view v = r_.of(r);
             first.clear();
             for (std::uint32_t s = 0; s < v.steps.size(); ++s)
-                if (v.waits[s] == 0) first.push_back(s);
+                if (v.is_free(s)) first.push_back(s);
             for (const std::uint32_t s : first) offer(r, s);
         }
         while (!runnable_.empty()) {
@@ -50,11 +50,14 @@ private:
         return {peer, r_.shapes().partner(t, peer)};
     }
 
+    auto offers_of(std::uint32_t r) {
+        return [this, r](std::uint32_t s) { offer(r, s); };
+    }
     /// Step s waits for nothing more on its own side.
     void offer(std::uint32_t r, std::uint32_t s) {
         const run_of_ranks::view v = r_.of(r);
+        v.has_begun(s, v.ready[s], offers_of(r));
         const shape_step& t = v.steps.steps[s];
-        if (t.is_awaited) v.steps.each_after(s, [&](std::uint32_t f) { release(r, f, v.ready[s]); });
         if (is_message(t)) {
             const place other = other_side(r, t);
             if (other.step == none || r_.of(other.rank).waits[other.step] != 0) return;
@@ -79,18 +82,9 @@ private:
 
     void finish(const place& p, std::int64_t begin, std::int64_t end) {
         const run_of_ranks::view v = r_.of(p.rank);
-        v.waits[p.step] = run_of_ranks::done;
-        v.ready[p.step] = end;
-        r_.record(p.rank, p.step, begin, end);
-        for (const std::uint32_t f : v.steps.followers_of(p.step)) release(p.rank, f, end);
+        v.finish(p.step, begin, end, offers_of(p.rank));
         for (const std::uint32_t next : v.steps.steps[p.step].next)
-            if (next != none) release(p.rank, next, end);
-    }
-
-    void release(std::uint32_t r, std::uint32_t s, std::int64_t time) {
-        const run_of_ranks::view v = r_.of(r);
-        v.ready[s] = std::max(v.ready[s], time);
-        if (--v.waits[s] == 0) offer(r, s);
+            if (next != none) v.release(next, end, offers_of(p.rank));
     }
 
     run_of_ranks& r_;
@@ -100,7 +94,7 @@ private:
 }  // namespace
 
 void run(const hockney& m, const hockney& inside, run_of_ranks& r) {
-    if (r.detours() != nullptr && r.detours()->any())
+    if (r.has_noise())
         throw error("noise on a hockney network", "it has no processors that noise could delay",
                     "give a loggp model, or leave the noise out");
     for (shape& each : r.shapes().all())
@@ -111,7 +105,7 @@ void run(const hockney& m, const hockney& inside, run_of_ranks& r) {
                 s.span = {whole_ns(m.alpha + m.beta * bytes), whole_ns(inside.alpha + inside.beta * bytes)};
         }
     r.shapes().serve_in_order({1, 2, 3, 0});  // send, recv, combine, copy
-    simulator(r).run();
+    hockney_run(r).run();
 }
 
 }  // namespace rubato

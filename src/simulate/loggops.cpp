@@ -3,7 +3,8 @@
 //   send   begins when both the processor and the sending interface are free, at t. The processor is busy until t + o,
 //          the interface until t + g + x. The step ends at t + o, when the next can begin; of a message larger than S,
 //          when the receiver takes it.
-//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u, the
+//   recv   the first byte comes in at t + o + L. When both the processor and the receiving interface are free, at u,
+//   the
 //          processor is busy until u + o + x, the interface until u + g + x, whether or not a receive waits for the
 //          message. The step ends at u + o + x; if it was not ready at u, when it is. At the later of u and the time
 //          when the receive is ready, the receiver takes the message.
@@ -14,8 +15,8 @@
 // one event makes ready, sends come first, then receives, then what computes; of these, the first in the schedule.
 //
 // That order is one of all ranks, so their events are handled one by one, on one core.
+#include "simulate/equal_ranks.hpp"
 #include "simulate/event_queue.hpp"
-#include "simulate/run.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,9 +32,10 @@ struct ordered_event {
     std::uint32_t what;
 };
 
-class simulator {
+class loggops_run {
 public:
-    simulator(const std::array<loggops, 2>& costs, run_of_ranks& r) : r_(r), busy_(r.ranks()), hosts_(r.hosts()) {
+    loggops_run(const std::array<loggops, 2>& costs, run_of_ranks& r)
+        : r_(r), machine_(r, 0, r.ranks()), busy_(r.ranks()), hosts_(r.hosts()) {
         for (const link_kind link : {between, within}) {
             L_[link] = whole_ns(costs[link].L);
             o_[link] = whole_ns(costs[link].o);
@@ -70,14 +72,12 @@ private:
     };
 
     void begin() {
-        const noise* n = r_.detours();
         for (std::uint32_t r = 0; r < r_.ranks(); ++r) {
-            if (n != nullptr && n->any()) cpus_.push_back(n->of(r));
             r_.begin(r);
             busy_[r].cpu = r_.begin_of(r);
             const run_of_ranks::view v = r_.of(r);
             for (std::uint32_t s = 0; s < v.steps.size(); ++s)
-                if (v.waits[s] == 0) freed_.push_back({r, s});
+                if (v.is_free(s)) freed_.push_back({r, s});
             queue_freed();
         }
     }
@@ -90,12 +90,6 @@ private:
     link_kind link_of(std::uint32_t rank, const shape_step& t) const {
         return t.distance == none ? between : r_.link(rank, r_.shapes().peer_of(rank, t));
     }
-    /// When the rank's processor is done with work of its own and waiting for bytes.
-    std::int64_t cpu_end(std::uint32_t rank, std::int64_t begin, std::int64_t work, std::int64_t bytes = 0) {
-        work = r_.on_processor(rank, work) + bytes;
-        return cpus_.empty() ? begin + work : cpus_[rank].end_of(time_ns(begin), time_ns(work)).count();
-    }
-
     void handle(const ordered_event& e) {
         const place p{e.rank, event::step_of(e.what)};
         const std::int64_t free = event::is_heard(e.what) ? when_taken(p) : when_run(p);
@@ -125,8 +119,8 @@ private:
             case step_kind::recv: open(p, t, time); break;
             case step_kind::combine:
             case step_kind::copy:
-                busy.cpu = cpu_end(p.rank, time, t.span[between]);
-                has_begun(p, t, busy.cpu);
+                busy.cpu = machine_.end_of_work(p.rank, time, t.span[between], 0);
+                has_begun(p, busy.cpu);
                 finish(p, time, busy.cpu);
                 break;
         }
@@ -136,11 +130,11 @@ private:
         const std::uint32_t peer = t.distance == none ? none : r_.shapes().peer_of(p.rank, t);
         const link_kind link = peer == none ? between : r_.link(p.rank, peer);
         resources& busy = busy_[p.rank];
-        busy.cpu = cpu_end(p.rank, time, o_[link]);
+        busy.cpu = machine_.end_of_work(p.rank, time, o_[link], 0);
         interfaces(p.rank, link).out = time + r_.on_link(p.rank, peer == none ? p.rank : peer, g_[link] + t.span[link]);
         const std::uint32_t there = peer == none ? none : r_.shapes().partner(t, peer);
         if (there != none) queue_.push({busy.cpu + L_[link], orders_++, peer, event::heard(there)});
-        has_begun(p, t, busy.cpu);
+        has_begun(p, busy.cpu);
         if (t.synchronous[link]) {
             const run_of_ranks::view v = r_.of(p.rank);
             v.waits[p.step] = is_open;
@@ -153,7 +147,7 @@ private:
     /// A receive waits for its message, unless that has come.
     void open(const place& p, const shape_step& t, std::int64_t time) {
         const run_of_ranks::view v = r_.of(p.rank);
-        has_begun(p, t, time);
+        has_begun(p, time);
         if ((v.waits[p.step] & has_come) == 0) {
             v.waits[p.step] = is_open;
             return;
@@ -172,7 +166,7 @@ private:
         const link_kind link = r_.link(p.rank, peer);
         resources& busy = busy_[p.rank];
         // Bytes come in as fast as the link carries them, however slow the processor is.
-        busy.cpu = cpu_end(p.rank, time, o_[link], r_.on_link(p.rank, peer, t.span[link]));
+        busy.cpu = machine_.end_of_work(p.rank, time, o_[link], r_.on_link(p.rank, peer, t.span[link]));
         interfaces(p.rank, link).in = time + r_.on_link(p.rank, peer, g_[link] + t.span[link]);
         v.ready[p.step] = std::max(v.ready[p.step], busy.cpu);
         if (waits == is_open) {
@@ -192,21 +186,12 @@ private:
         if (sender.step != none && v.waits[sender.step] == is_open) finish(sender, v.ready[sender.step], time);
     }
 
-    void has_begun(const place& p, const shape_step& t, std::int64_t time) {
-        if (t.is_awaited)
-            r_.shapes().of(p.rank).each_after(p.step, [&](std::uint32_t f) { release({p.rank, f}, time); });
+    auto freeing(std::uint32_t rank) {
+        return [this, rank](std::uint32_t s) { freed_.push_back({rank, s}); };
     }
+    void has_begun(const place& p, std::int64_t time) { r_.of(p.rank).has_begun(p.step, time, freeing(p.rank)); }
     void finish(const place& p, std::int64_t begin, std::int64_t end) {
-        const run_of_ranks::view v = r_.of(p.rank);
-        v.waits[p.step] = done;
-        v.ready[p.step] = end;
-        r_.record(p.rank, p.step, begin, end);
-        for (const std::uint32_t f : v.steps.followers_of(p.step)) release({p.rank, f}, end);
-    }
-    void release(const place& p, std::int64_t time) {
-        const run_of_ranks::view v = r_.of(p.rank);
-        v.ready[p.step] = std::max(v.ready[p.step], time);
-        if ((--v.waits[p.step] & ~has_come) == 0) freed_.push_back(p);
+        r_.of(p.rank).finish(p.step, begin, end, freeing(p.rank));
     }
 
     /// What the present event has made ready.
@@ -221,12 +206,12 @@ private:
     }
 
     run_of_ranks& r_;
+    unequal_ranks machine_;
     std::array<std::int64_t, 2> L_{};
     std::array<std::int64_t, 2> o_{};
     std::array<std::int64_t, 2> g_{};
     std::vector<resources> busy_;
-    std::vector<resources> hosts_;          // if their ranks share links
-    std::vector<noise::processor> cpus_{};  // if there is noise
+    std::vector<resources> hosts_;  // if their ranks share links
     radix_heap<ordered_event> queue_{0};
     std::vector<ordered_event> batch_{};
     std::vector<place> freed_{};
@@ -248,7 +233,7 @@ void run(const loggops& m, const loggops& inside, run_of_ranks& r) {
             }
         }
     r.shapes().serve_in_order({0, 0, 0, 0});
-    simulator(both, r).run();
+    loggops_run(both, r).run();
 }
 
 }  // namespace rubato

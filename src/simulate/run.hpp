@@ -6,6 +6,7 @@
 #include "schedule/shapes.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 namespace rubato {
@@ -27,6 +28,12 @@ public:
     std::uint32_t ranks() const { return shapes_.ranks(); }
     unsigned cores() const { return how_.cores; }
     const noise* detours() const { return how_.detours; }
+    bool has_noise() const { return how_.detours != nullptr && how_.detours->any(); }
+    /// Whether no rank or link differs from the others, and each rank has its own.
+    bool all_alike() const {
+        const bool any_slow = how_.slow != nullptr && !(how_.slow->processors.empty() && how_.slow->links.empty());
+        return !any_slow && !has_noise() && !how_.shared_links && (how_.hosts.empty() || how_.inside == nullptr);
+    }
     bool shares_links() const { return how_.shared_links; }
     /// How many share links.
     std::size_t hosts() const {
@@ -50,17 +57,44 @@ public:
         return !how_.hosts.empty() && how_.hosts[a] == how_.hosts[b] ? within : between;
     }
 
+    static constexpr std::uint32_t done = UINT32_MAX;
+    /// Bits of `waits` in which a model notes that a step waits for more than other steps.
+    static constexpr std::uint32_t more = 3U << 30;
+
     /// The steps of a rank.
     struct view {
         const shape& steps;
         std::int64_t* ready;   ///< of each step: it does not start before; once it is done, when it ended
         std::uint32_t* waits;  ///< of each step: how many others it waits for, or `done`
+        span_ns* recorded;     ///< of each step, or null
+
+        bool is_free(std::uint32_t step) const { return (waits[step] & ~more) == 0; }
+        /// The step waits for one less. Calls free(step) if it was the last.
+        template <class F>
+        void release(std::uint32_t step, std::int64_t time, F free) const {
+            ready[step] = std::max(ready[step], time);
+            --waits[step];
+            if (is_free(step)) free(step);
+        }
+        /// Releases what waits for the beginning of the step.
+        template <class F>
+        void has_begun(std::uint32_t step, std::int64_t time, F free) const {
+            if (steps.steps[step].is_awaited) steps.each_after(step, [&](std::uint32_t f) { release(f, time, free); });
+        }
+        /// The step is done. Releases what waits for that.
+        template <class F>
+        void finish(std::uint32_t step, std::int64_t begin, std::int64_t end, F free) const {
+            waits[step] = done;
+            ready[step] = end;
+            if (recorded != nullptr) recorded[step] = {time_ns(begin), time_ns(end)};
+            for (const std::uint32_t f : steps.followers_of(step)) release(f, end, free);
+        }
     };
     view of(std::uint32_t rank) {
         const std::uint64_t first = shapes_.first()[rank];
-        return {shapes_.of(rank), ready_.data() + first, waits_.data() + first};
+        return {shapes_.of(rank), ready_.get() + first, waits_.get() + first,
+                how_.record_steps ? result_.steps[rank].data() : nullptr};
     }
-    static constexpr std::uint32_t done = UINT32_MAX;
 
     /// When the rank's processor begins: at its arrival, or if others can do its steps before, when the first arrives.
     std::int64_t begin_of(std::uint32_t rank) const { return (how_.early ? first_arrival_ : arrivals_[rank]).count(); }
@@ -82,8 +116,8 @@ private:
     const simulation_options& how_;
     simulation& result_;
     time_ns first_arrival_;  // no rank knows of the operation before
-    std::vector<std::int64_t> ready_;
-    std::vector<std::uint32_t> waits_;
+    std::unique_ptr<std::int64_t[]> ready_;
+    std::unique_ptr<std::uint32_t[]> waits_;
 };
 
 // Each runs all steps that can run. `inside` tells what messages within a host cost.

@@ -24,8 +24,8 @@ run_of_ranks::run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals
       how_(how),
       result_(result),
       first_arrival_(std::ranges::min(arrivals)),
-      ready_(ranks.first().back()),
-      waits_(ranks.first().back()) {
+      ready_(std::make_unique_for_overwrite<std::int64_t[]>(ranks.first().back())),
+      waits_(std::make_unique_for_overwrite<std::uint32_t[]>(ranks.first().back())) {
     if (!how.record_steps) return;
     result.steps.resize(arrivals.size());
     for (std::uint32_t r = 0; r < arrivals.size(); ++r) result.steps[r].resize(ranks.of(r).size());
