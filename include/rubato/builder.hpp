@@ -87,23 +87,23 @@ private:
         std::uint32_t received = 0;
     };
 
-    step_id add(step s, std::span<const step_id> after);
+    step_id add(const step& s, std::span<const step_id> after);
     numbers& numbers_of(std::int32_t peer);
     std::size_t& blocks(buffer b) { return blocks_[static_cast<std::size_t>(b)]; }
     history& history_of(buffer b) { return histories_[static_cast<std::size_t>(b)]; }
-    static history::iterator cut(history& h, block at);
+    history::iterator cut(buffer b, block at);
+    block add_scratch(std::size_t count);
 
     schedule result_;
     std::size_t blocks_[3] = {};
     block output_shape_ = 0;  // of its first block
-    // Schedules are made by the million, and most are small: their maps need no memory of their own.
+    // Schedules are made by the million, and most are small: what they are made with needs no memory of its own.
     std::array<std::byte, 4096> room_;  // uninitialised
     std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
     std::array<history, 3> histories_{history{&memory_}, history{&memory_}, history{&memory_}};
-    std::vector<reader> readers_{};
-    std::vector<step_id> waits_{};                 // of the step being added
-    step_id fenced_ = 0;                           // steps before this are behind the last fence
-    std::vector<step_id> fence_{};                 // the steps that the last fence waits for
+    std::pmr::vector<reader> readers_{&memory_};
+    step_id fence_ = 0;                            // steps wait for those from this one on
+    step_id fenced_ = 0;                           // and before this one
     std::pmr::vector<numbers> numbers_{&memory_};  // a hash table of peers; its size is a power of two
     std::size_t peers_ = 0;                        // in it
 };

@@ -40,6 +40,7 @@ struct chunk_table {
     }
     std::int64_t length(std::uint32_t parts, block first, std::uint32_t count) const {
         if (count == 0) return 0;
+        if (counts.empty() && parts == 1) return units * count;
         if (counts.empty()) return offset(parts, first + count) - offset(parts, first);
         std::int64_t sum = 0;
         for (block b = first; b < first + count; ++b) {

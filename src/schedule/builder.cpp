@@ -10,7 +10,7 @@ namespace rubato {
 builder::builder(const problem& p, rank me, std::uint32_t parts) {
     assert(me.value >= 0 && me.value < p.ranks && parts > 0);
     result_.parts = parts;
-    for (history& h : histories_) h.emplace(0, access{});
+    for (const buffer b : {buffer::input, buffer::output}) history_of(b).emplace(0, access{});
     constexpr std::size_t some = 32;
     result_.steps.reserve(some);
     result_.first_dependency.reserve(some + 1);
@@ -33,10 +33,19 @@ slice builder::output(std::uint32_t chunk, std::uint32_t n) const {
 }
 
 slice builder::scratch(block shape, std::uint32_t count) {
-    const auto first = static_cast<block>(result_.scratch.size());
-    for (std::uint32_t i = 0; i < count; ++i) result_.scratch.push_back(shape + i);
-    blocks(buffer::scratch) = result_.scratch.size();
+    const block first = add_scratch(count);
+    for (std::uint32_t i = 0; i < count; ++i) result_.scratch[first + i] = shape + i;
     return {buffer::scratch, first, count, shape};
+}
+
+/// New blocks, of no shape yet, are a run of their own.
+block builder::add_scratch(std::size_t count) {
+    const auto first = static_cast<block>(result_.scratch.size());
+    result_.scratch.resize(first + count);
+    blocks(buffer::scratch) = result_.scratch.size();
+    history& h = history_of(buffer::scratch);
+    if (count > 0) h.emplace_hint(h.end(), first, access{});
+    return first;
 }
 
 builder::step_id builder::send(rank to, slice data, std::initializer_list<step_id> after) {
@@ -94,16 +103,14 @@ void builder::copy(slice from, slice to) {
 void builder::fence() {
     const auto now = static_cast<step_id>(result_.steps.size());
     if (now == fenced_) return;
-    fence_.clear();
-    for (step_id s = fenced_; s < now; ++s) fence_.push_back(s);
+    fence_ = fenced_;
     fenced_ = now;
 }
 
 void builder::embed(const schedule& inner, std::span<const rank> who, slice input, slice output) {
     assert(inner.parts == parts());
-    const auto scratch = static_cast<block>(result_.scratch.size());
-    result_.scratch.insert(result_.scratch.end(), inner.scratch.begin(), inner.scratch.end());
-    blocks(buffer::scratch) = result_.scratch.size();
+    const block scratch = add_scratch(inner.scratch.size());
+    std::ranges::copy(inner.scratch, result_.scratch.begin() + scratch);
     const auto move = [&](buffer& where, block& at) {
         at += where == buffer::input ? input.first : where == buffer::output ? output.first : scratch;
         where = where == buffer::input ? input.where : where == buffer::output ? output.where : where;
@@ -133,7 +140,7 @@ builder::numbers& builder::numbers_of(std::int32_t peer) {
         return numbers_[at];
     };
     if (2 * peers_ >= numbers_.size()) {
-        std::pmr::vector<numbers> old(std::max<std::size_t>(128, 4 * numbers_.size()), &memory_);
+        std::pmr::vector<numbers> old(std::max<std::size_t>(64, 4 * numbers_.size()), &memory_);
         std::swap(old, numbers_);
         for (const numbers& n : old)
             if (n.peer >= 0) find(n.peer) = n;
@@ -146,53 +153,56 @@ builder::numbers& builder::numbers_of(std::int32_t peer) {
     return found;
 }
 
-/// Makes a run begin at a block.
-builder::history::iterator builder::cut(history& h, block at) {
-    const auto after = h.upper_bound(at);
-    const auto holding = std::prev(after);
-    return holding->first == at ? holding : h.emplace_hint(after, at, holding->second);
+/// Makes a run begin at a block, if it is not the end of the buffer.
+builder::history::iterator builder::cut(buffer b, block at) {
+    history& h = history_of(b);
+    if (at == blocks(b)) return h.end();
+    const auto from = h.lower_bound(at);
+    if (from != h.end() && from->first == at) return from;
+    return h.emplace_hint(from, at, std::prev(from)->second);
 }
 
-builder::step_id builder::add(step s, std::span<const step_id> after) {
+builder::step_id builder::add(const step& s, std::span<const step_id> after) {
     const auto id = static_cast<step_id>(result_.steps.size());
     assert(s.kind == step_kind::recv || s.source + s.count <= blocks(s.from));
     assert(s.kind == step_kind::send || s.target + s.count <= blocks(s.to));
-    waits_.assign(after.begin(), after.end());
-    waits_.insert(waits_.end(), fence_.begin(), fence_.end());
+    std::vector<step_id>& waits = result_.dependencies;
+    const auto first_wait = static_cast<std::ptrdiff_t>(waits.size());
+    waits.insert(waits.end(), after.begin(), after.end());
+    for (step_id before = fence_; before < fenced_; ++before) waits.push_back(before);
     const bool reads_target = s.kind == step_kind::combine;
 
     if (s.reads() && s.from != buffer::input) {  // no step writes the input
-        history& h = history_of(s.from);
-        const auto first = cut(h, s.source);
-        const auto end = cut(h, s.source + s.count);
+        const auto first = cut(s.from, s.source);
+        const auto end = cut(s.from, s.source + s.count);
         for (auto run = first; run != end; ++run) {
-            if (run->second.writer != none) waits_.push_back(run->second.writer);
+            if (run->second.writer != none) waits.push_back(run->second.writer);
             readers_.push_back({id, run->second.readers});
             run->second.readers = static_cast<std::uint32_t>(readers_.size() - 1);
         }
     }
     if (s.writes()) {
-        history& h = history_of(s.to);
-        const auto first = cut(h, s.target);
-        const auto end = cut(h, s.target + s.count);
-        for (auto run = first; run != end; ++run) {
+        const auto first = cut(s.to, s.target);
+        const auto end = cut(s.to, s.target + s.count);
+        auto run = first;
+        do {
             const auto& [writer, readers] = run->second;
             // Readers since the last write already waited for that write.
-            if (writer != none && (readers == none || reads_target)) waits_.push_back(writer);
-            for (std::uint32_t r = readers; r != none; r = readers_[r].before) waits_.push_back(readers_[r].step);
-        }
+            if (writer != none && (readers == none || reads_target)) waits.push_back(writer);
+            for (std::uint32_t r = readers; r != none; r = readers_[r].before)
+                if (readers_[r].step != id) waits.push_back(readers_[r].step);
+            run = run == first ? std::next(run) : history_of(s.to).erase(run);
+        } while (run != end);
         first->second = {id, none};
-        h.erase(std::next(first), end);
     }
-    if (waits_.size() > 1) {
-        std::sort(waits_.begin(), waits_.end());
-        waits_.erase(std::unique(waits_.begin(), waits_.end()), waits_.end());
+    const auto waiting = waits.begin() + first_wait;
+    if (waits.end() - waiting > 1) {
+        std::sort(waiting, waits.end());
+        waits.erase(std::unique(waiting, waits.end()), waits.end());
     }
-    std::erase(waits_, id);
 
     result_.steps.push_back(s);
-    result_.dependencies.insert(result_.dependencies.end(), waits_.begin(), waits_.end());
-    result_.first_dependency.push_back(static_cast<std::uint32_t>(result_.dependencies.size()));
+    result_.first_dependency.push_back(static_cast<std::uint32_t>(waits.size()));
     return id;
 }
 

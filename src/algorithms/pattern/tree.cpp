@@ -27,19 +27,22 @@ struct branch {
 
 /// Farther branches first.
 void sort_far_first(std::vector<branch>& branches, std::int32_t root) {
-    std::ranges::stable_sort(branches, std::greater{}, [root](const branch& b) { return std::abs(b.root - root); });
+    if (branches.size() > 1)
+        std::ranges::stable_sort(branches, std::greater{}, [root](const branch& b) { return std::abs(b.root - root); });
 }
 
-/// Follows `me` down from the whole; `split` says what hangs below a root in an interval, far first, and narrows the
+/// Follows `me` down from the whole; `split` lists what hangs below a root in an interval, far first, and narrows the
 /// interval to what the root still has to split (nothing: only itself).
 template <class Split>
 tree follow(std::int32_t ranks, rank root, rank me, Split split) {
     tree t;
     branch here{{0, ranks}, root.value};
     if (me == root) t.covers = here.ranks;
+    std::vector<branch> below;
     while (here.ranks.size() > 1) {
         interval rest = here.ranks;
-        const std::vector<branch> below = split(rest, here.root);
+        below.clear();
+        split(rest, here.root, below);
         const auto mine = std::ranges::find_if(below, [me](const branch& b) { return b.ranks.has(me.value); });
         if (mine != below.end()) {
             if (mine->root == me.value) {
@@ -71,10 +74,9 @@ tree rotated(const tree& from_zero, std::int32_t ranks, rank root) {
 }  // namespace
 
 tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
+    return follow(ranks, root, me, [k](interval& here, std::int32_t r, std::vector<branch>& below) {
         std::int64_t size = 1;
         while (size * k < here.size()) size *= k;
-        std::vector<branch> below;
         interval mine{};
         // The short piece, if there is one, comes last, or first if the root would be in it.
         const auto length = static_cast<std::int32_t>(size);
@@ -90,12 +92,11 @@ tree knomial_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
         }
         here = mine;
         sort_far_first(below, r);
-        return below;
     });
 }
 
 tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    return follow(ranks, root, me, [k](interval& here, std::int32_t r) {
+    return follow(ranks, root, me, [k](interval& here, std::int32_t r, std::vector<branch>& below) {
         const interval left{here.low, r};
         const interval right{r + 1, here.high};
         std::int32_t on_left = left.size() == 0 ? 0 : k;
@@ -104,12 +105,10 @@ tree kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
             on_left = static_cast<std::int32_t>((2 * std::int64_t{k} * left.size() + both) / (2 * both));
             on_left = std::clamp(on_left, 1, k - 1);
         }
-        std::vector<branch> below;
         for (const interval piece : cut_evenly(left, on_left)) below.push_back({piece, piece.high - 1});
         for (const interval piece : cut_evenly(right, k - on_left)) below.push_back({piece, piece.low});
         here = {r, r + 1};
         sort_far_first(below, r);
-        return below;
     });
 }
 
@@ -141,16 +140,15 @@ std::vector<std::int32_t> fibonacci_branches(std::int32_t ranks, std::int32_t k)
 }
 
 tree fibonacci_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
-    const tree from_zero = follow(ranks, rank(0), around(me, -root.value, ranks), [k](interval& here, std::int32_t r) {
-        std::vector<branch> below;
+    const auto split = [k](interval& here, std::int32_t r, std::vector<branch>& below) {
         std::int32_t end = here.high;
         for (const std::int32_t size : fibonacci_branches(here.size(), k)) {
             below.push_back({{end - size, end}, end - size});
             end -= size;
         }
         here = {r, r + 1};
-        return below;
-    });
+    };
+    const tree from_zero = follow(ranks, rank(0), around(me, -root.value, ranks), split);
     return rotated(from_zero, ranks, root);
 }
 
