@@ -79,7 +79,7 @@ double pipelined_chunks(terms t, double segments, bool up) {
     bool in_turn = true;
     for (double size = t.P; children > 0; in_turn = false) {
         size = std::ceil((size - 1) / children);
-        begin = in_turn ? t.L : end - (end - begin) / children;
+        if (!in_turn) begin = end - (end - begin) / children;
         children = std::min<double>(t.k, size - 1);
         const double each = work(size, children, 1);
         end = std::max(end + t.L + each, begin + t.L + segments * each);
@@ -118,16 +118,31 @@ closed_form split_binary(terms t) {
             2 * t.N + (inner_rank_exchanges ? 1 : 0)};
 }
 
+closed_form on_two_trees(terms t, double N, double time) { return {time, (t.P - 1) * N, (t.P - 1) * t.s, N}; }
+
 /// A rank receives every segment and passes on as many: half of them, to two children each; with three ranks, to one.
-/// The terms that do not grow with N were fitted to schedules of up to 128 ranks. Reductions have no such form: their
-/// ranks also wait for a place for the next segment.
-closed_form two_tree(terms t) {
+/// The terms that do not grow with N were fitted to schedules of up to 128 ranks.
+closed_form two_tree_down(terms t) {
     const double N = std::max(t.N, 2.);
     const double h = std::floor(std::log2(t.P));
     const double passes = t.P == 3 ? N / 2 : N;
-    const double time = t.P == 2 ? t.L + (N + 1) * t.o + t.x
-                                 : (h + 1) * t.L + (N + passes + 3 * h - 1) * t.o + (N + 2 * h - 1) * t.x / N;
-    return {time, (t.P - 1) * N, (t.P - 1) * t.s, N};
+    if (t.P == 2) return on_two_trees(t, N, t.L + (N + 1) * t.o + t.x);
+    return on_two_trees(t, N, (h + 1) * t.L + (N + passes + 3 * h - 1) * t.o + (N + 2 * h - 1) * t.x / N);
+}
+
+/// The same upwards, if CPUs are busy. Else ranks wait for each other: what a rank sends as a leaf of one tree comes
+/// after what it passes on in the other, so that segments cost a message's way each, as far as they do not overlap.
+/// Their share, two thirds, was fitted like the constants, and with three ranks is one third.
+closed_form two_tree_up(terms t) {
+    const double N = std::max(t.N, 2.);
+    const double h = std::floor(std::log2(t.P));
+    const double x = t.x / N;
+    if (t.P == 2) return on_two_trees(t, N, t.L + (N + 1) * t.o + t.x);
+    const double levels = t.P == 3 ? 2 : h + 2;
+    const double more = (t.P == 3 ? 1 : 2) * (N - 2) / 3;
+    const double busy =
+        t.P == 3 ? levels * t.L + (1.5 * N + 2) * t.o + t.x : levels * t.L + (2 * N + 3 * h - 1) * t.o + (N + h) * x;
+    return on_two_trees(t, N, std::max(busy, (levels + more) * (t.L + x) + (3 * h - 1) * t.o));
 }
 
 constexpr std::array table{
@@ -144,7 +159,7 @@ constexpr std::array table{
     formula{"bcast/split_binary", "SB", "h (L + 3o + x/N) + (N-1)(3o + x/N) + L + 2o + x/2", "(P-1)((N+1) e + s E)",
             "(2N+1) d", complete_trees, 0.49, 2, split_binary},
     formula{"bcast/two_tree", "DT", "(h+1) L + (2N + 3h - 1) o + (N + 2h - 1) x/N", "(P-1)(N e + s E)", "N d", nearly,
-            0.32, 0, two_tree},
+            0.32, 0, two_tree_down},
     formula{"reduce/binary", "KT, PBT", "h (L + (k+1) o + x/N) + (N-1)((k+1) o + x/N)", "(P-1)(N e + s E)", "N d",
             whole_vectors, 0.24, 2, pipelined_up},
     formula{"reduce/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "d", always, 0, 2, whole_up},
@@ -155,16 +170,19 @@ constexpr std::array table{
     formula{"reduce/knomial", "k-nomial", "log_k P (L + o + x + (k-1) o)", "(P-1)(e + s E)", "d", always, 0, 4,
             whole_up},
     formula{"reduce/linear", "FT", "L + P o + x", "(P-1)(e + s E)", "d", always, 0, 0, flat_up},
+    formula{"reduce/two_tree", "DT",
+            "max((h+2) L + (2N + 3h - 1) o + (N+h) x/N, (h+2 + 2/3 (N-2))(L + x/N) + (3h-1) o)", "(P-1)(N e + s E)",
+            "N d", nearly, 0.34, 0, two_tree_up},
     formula{"scatter/binary", "KTP, PBTP",
             "h (L + (k+1) o) + S x/N + (N-1) max(k o + (P-1) x/N, (k+1) o (1 + (h-1)(k-1)/k))", "(P-1) N e + D s E",
-            "k N d", whole_vectors, 0.39, 2, pipelined_chunks_down},
+            "k N d", whole_vectors, 0.31, 2, pipelined_chunks_down},
     formula{"scatter/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "n d", always, 0, 2, chunks_down},
     formula{"scatter/knomial", "k-nomial P", "log_k P (L + k o) + (P-1) x", "(P-1) e + (k-1)/k P log_k P s E",
             "(k-1) log_k P d", always, 0, 4, chunks_down},
     formula{"scatter/linear", "FTP", "L + P o + (P-1) x", "(P-1)(e + s E)", "(P-1) d", always, 0, 0, flat_down},
     formula{"gather/binary", "KTP, PBTP",
             "h (L + (k+1) o) + S x/N + (N-1) max((k+1) o + (P-1)/k x/N, (k+1) o (1 + (h-1)(k-1)/k))",
-            "(P-1) N e + D s E", "N d", whole_vectors, 0.39, 2, pipelined_chunks_up},
+            "(P-1) N e + D s E", "N d", whole_vectors, 0.38, 2, pipelined_chunks_up},
     formula{"gather/binomial", "BTP", "n (L + 2o) + (P-1) x", "(P-1) e + n P/2 s E", "d", always, 0, 2, chunks_up},
     formula{"gather/knomial", "k-nomial P", "log_k P (L + k o) + (P-1)/(k-1) x", "(P-1) e + (k-1)/k P log_k P s E", "d",
             always, 0, 4, chunks_up},
