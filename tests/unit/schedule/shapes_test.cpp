@@ -38,6 +38,7 @@ TEST(shapes, a_rank_finds_the_other_side_of_its_messages) {
                 ASSERT_NE(recv, shape::none) << id;
                 EXPECT_EQ(other.steps[recv].bytes, t.bytes) << id;
                 EXPECT_EQ(shape::find(mine.sends, t.distance, t.message), s) << id;
+                EXPECT_EQ(shapes.partner(mine, t, (r + t.distance) % ranks), recv) << id;
             }
         }
     }

@@ -116,6 +116,29 @@ TEST(shared_links, are_refused_where_there_are_none) {
               std::string::npos);
 }
 
+/// Equal ranks have a simulator of their own.
+TEST(unequal_ranks, that_differ_by_nothing_take_as_long_as_equal_ones) {
+    constexpr std::int32_t ranks = 13;
+    const slow_ranks same{std::vector<double>(ranks, 1), std::vector<double>(ranks, 1)};
+    simulation_options how;
+    const layout sizes = layout::uniform(1001);
+    for (const char* id : {"bcast/chain", "reduce/two_tree", "allreduce/ring", "alltoall/direct", "scatter/binary"}) {
+        problem p;
+        p.what = find_algorithm(id).what;
+        p.ranks = ranks;
+        p.segments = 4;
+        const std::vector<schedule> all = build_all(find_algorithm(id), p);
+        for (const model& m : {wire, model{loggp5{100, 10, 1}}})
+            for (const char* pattern : {"balanced", "uniform:max=2us,seed=5"}) {
+                const times arrivals = parse_arrivals(pattern, ranks);
+                how.slow = nullptr;
+                const times equal = simulate(m, all, std::span(&sizes, 1), arrivals, how).exits;
+                how.slow = &same;
+                EXPECT_EQ(simulate(m, all, std::span(&sizes, 1), arrivals, how).exits, equal) << id;
+            }
+    }
+}
+
 TEST(unequal_ranks, the_result_is_the_same_on_any_number_of_cores) {
     const algorithm& a = find_algorithm("barrier/dissemination");
     problem p;
