@@ -47,6 +47,7 @@ struct algorithm {
     bool takes_radix;          ///< uses problem::radix
     bool arrival_aware;        ///< uses problem::arrivals
     bool host_aware;           ///< uses problem::hosts
+    bool nearness;             ///< differs from a classic algorithm by nearer partners: only a network tells them apart
     /// If named or announced, begins before its rank arrives; until then its output is in scratch.
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing

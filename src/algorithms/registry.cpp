@@ -19,6 +19,7 @@ constexpr std::uint8_t segments = 1;
 constexpr std::uint8_t radix = 2;
 constexpr std::uint8_t arrivals = 4;
 constexpr std::uint8_t hosts = 8;
+constexpr std::uint8_t nearness = 16;
 
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
 constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
@@ -67,8 +68,8 @@ constexpr algorithm row(std::string_view id, collective what, std::uint16_t need
                         std::string_view summary, std::string_view source, decltype(algorithm::build) build,
                         decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic = nullptr) {
     const auto has = [uses](std::uint8_t use) { return (uses & use) != 0; };
-    return {id,         what,  summary,      source, needs,      has(segments), has(radix), has(arrivals),
-            has(hosts), false, alias_of(id), build,  build_some, dynamic};
+    return {id,         what,          summary, source,       needs, has(segments), has(radix), has(arrivals),
+            has(hosts), has(nearness), false,   alias_of(id), build, build_some,    dynamic};
 }
 
 constexpr algorithm early_row(std::string_view id, collective what, std::string_view source,

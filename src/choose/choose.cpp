@@ -227,6 +227,7 @@ std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, cons
     for (const algorithm& a : algorithms()) {
         if (a.what != p.what || a.dynamic != nullptr || (a.early && !early)) continue;
         if (a.host_aware && p.hosts.empty()) continue;  // another algorithm, then
+        if (a.nearness) continue;                       // without a network, equal to another one
         for (const std::int32_t radix : radices_for(a, p, m)) {
             for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
                 candidate c = make(a, p, chunk, segment, radix, m, segments);

@@ -24,6 +24,7 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"radix", a->takes_radix},
                         {"arrival_aware", a->arrival_aware},
                         {"host_aware", a->host_aware},
+                        {"nearness", a->nearness},
                         {"dynamic", a->dynamic != nullptr},
                         {"early", a->early},
                         {"alias", a->alias}});
@@ -46,6 +47,7 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
         if (a->takes_radix) uses.emplace_back("radix");
         if (a->arrival_aware) uses.emplace_back("arrivals");
         if (a->host_aware) uses.emplace_back("hosts");
+        if (a->nearness) uses.emplace_back("nearness");
         const std::string also = a->alias.empty() ? "" : fmt::format(" ({})", a->alias);
         rows.push_back({std::string(a->id), fmt::format("{}{}", a->summary, also), joined(uses), joined(need_names(*a)),
                         std::string(a->source)});

@@ -230,6 +230,7 @@ TEST_F(algorithms_command, json_has_a_row_for_each) {
         EXPECT_EQ(row.at("needs").size(), need_names(a).size());
         EXPECT_EQ(row.at("arrival_aware"), a.arrival_aware);
         EXPECT_EQ(row.at("host_aware"), a.host_aware);
+        EXPECT_EQ(row.at("nearness"), a.nearness);
         EXPECT_EQ(row.at("segmented"), a.segmented);
         EXPECT_EQ(row.at("radix"), a.takes_radix);
         EXPECT_EQ(row.at("early"), a.early);

@@ -10,19 +10,6 @@
 
 namespace rubato {
 
-schedule allreduce_rabenseifner(const problem& p, rank me) {
-    const folding fold(p.ranks);
-    const halving parts{p, fold, me};
-    builder b(p, me, fold.size);
-    const auto mate = fold.mate(me);
-    if (const auto result = parts.reduce_scatter(b, b.input(), b.output())) {
-        b.copy(*result, parts.at(b.output(), parts.position(me)));
-        parts.allgather(b, b.output());
-        if (mate) b.send(*mate, b.output());
-    } else {
-        b.recv(*mate, b.output());
-    }
-    return std::move(b).finish();
-}
+schedule allreduce_rabenseifner(const problem& p, rank me) { return halved_and_gathered(p, me, pairing::near_first); }
 
 }  // namespace rubato

@@ -1,8 +1,20 @@
 #include "algorithms/pattern/butterfly.hpp"
 
+#include "algorithms/pattern/bine.hpp"
 #include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
+namespace {
+
+/// The bits of a number below `size`, a power of two, in reverse.
+std::uint32_t reversed(std::uint32_t number, std::uint32_t size) {
+    std::uint32_t result = 0;
+    for (std::uint32_t low = 1, high = size / 2; high > 0; low *= 2, high /= 2)
+        if ((number & low) != 0) result |= high;
+    return result;
+}
+
+}  // namespace
 
 folding::folding(std::int32_t ranks, rank stays_)
     : size(static_cast<std::uint32_t>(floor_power_of_two(ranks))),
@@ -25,12 +37,29 @@ rank folding::keeper(std::uint32_t number) const {
     return mate(even) == stays ? stays : even;
 }
 
-std::uint32_t halving::exchange(std::uint32_t number_or_position) const {
-    if (far_first) return number_or_position;
-    std::uint32_t reversed = 0;
-    for (std::uint32_t low = 1, high = fold.size / 2; high > 0; low *= 2, high /= 2)
-        if ((number_or_position & low) != 0) reversed |= high;
-    return reversed;
+// Bine: two even numbers have the same positions until their halves differ in the next bit, counted from the lowest. An
+// odd one has the same positions as its partner of the last round until that round.
+std::uint32_t halving::position(rank r) const {
+    const std::uint32_t number = fold.number(r);
+    if (by == pairing::far_first) return number;
+    if (by == pairing::near_first) return reversed(number, fold.size);
+    const bool odd = number % 2 != 0;
+    const std::uint32_t even = odd ? bine_partner(number, ceil_log2(fold.size) - 1, fold.size) : number;
+    return reversed(even / 2 + (odd ? fold.size / 2 : 0), fold.size);
+}
+
+rank halving::rank_at(std::uint32_t position) const {
+    if (by == pairing::far_first) return fold.keeper(position);
+    const std::uint32_t number = reversed(position, fold.size);
+    if (by == pairing::near_first || fold.size == 1) return fold.keeper(number);
+    const std::uint32_t half = fold.size / 2;
+    const std::uint32_t even = 2 * (number % half);
+    return fold.keeper(number < half ? even : bine_partner(even, ceil_log2(fold.size) - 1, fold.size));
+}
+
+rank halving::peer(std::uint32_t n) const {
+    if (by != pairing::bine) return rank_at(position(me) ^ n);
+    return fold.keeper(bine_partner(fold.number(me), ceil_log2(fold.size / n) - 1, fold.size));
 }
 
 slice halving::at(slice whole, std::uint32_t position, std::uint32_t n) const {
@@ -56,15 +85,15 @@ std::optional<slice> halving::reduce_scatter(builder& b, slice input, slice home
     const std::uint32_t mine = position(me);
     for (std::uint32_t n = fold.size / 2; n > 0; n /= 2) {
         const std::uint32_t kept = mine & ~(n - 1);
-        const rank peer = rank_at(mine ^ n);
-        b.send(peer, at(sum.value(), kept ^ n, n));
+        const rank other = peer(n);
+        b.send(other, at(sum.value(), kept ^ n, n));
         sum.narrow(start(kept), start(kept + n) - start(kept));
         if (n == 1 && last) {
-            b.recv(peer, *last);
+            b.recv(other, *last);
             b.combine(sum.value(), *last);
             return last;
         }
-        sum.absorb(peer, peer > me);
+        sum.absorb(other, other > me);
     }
     return sum.value();
 }
@@ -73,9 +102,9 @@ void halving::allgather(builder& b, slice home) const {
     const std::uint32_t mine = position(me);
     for (std::uint32_t n = 1; n < fold.size; n *= 2) {
         const std::uint32_t held = mine & ~(n - 1);
-        const rank peer = rank_at(mine ^ n);
-        b.send(peer, at(home, held, n));
-        b.recv(peer, at(home, held ^ n, n));
+        const rank other = peer(n);
+        b.send(other, at(home, held, n));
+        b.recv(other, at(home, held ^ n, n));
     }
 }
 
@@ -90,6 +119,43 @@ void halving::fold_halves(builder& b, rank mate, slice input, slice home) const 
         b.send(mate, sum.value());
     else
         b.recv(mate, part(home, upper.shape, upper.count));
+}
+
+schedule halved_and_gathered(const problem& p, rank me, pairing by) {
+    const folding fold(p.ranks);
+    const halving parts{p, fold, me, by};
+    builder b(p, me, fold.size);
+    const auto mate = fold.mate(me);
+    if (const auto result = parts.reduce_scatter(b, b.input(), b.output())) {
+        b.copy(*result, parts.at(b.output(), parts.position(me)));
+        parts.allgather(b, b.output());
+        if (mate) b.send(*mate, b.output());
+    } else {
+        b.recv(*mate, b.output());
+    }
+    return std::move(b).finish();
+}
+
+schedule halved_to_owners(const problem& p, rank me, pairing by) {
+    const folding fold(p.ranks);
+    const halving parts{p, fold, me, by, fold.pairs};
+    builder b(p, me, 1);
+    const slice input = b.input(0, static_cast<std::uint32_t>(p.ranks));
+    const rank holder = parts.rank_at(fold.number(me));
+    std::optional<slice> last;
+    if (p.commutative && holder == me && !fold.mate(me)) last = b.output().holding(static_cast<block>(me.value), 1);
+    const slice home = p.ranks == 2 && last ? *last : parts.make_home(b);
+    if (const auto result = parts.reduce_scatter(b, input, home, last)) {
+        for (std::uint32_t i = 0; i < result->count; ++i) {
+            const rank owner(static_cast<std::int32_t>(result->shape + i));
+            if (owner == me)
+                b.copy(result->sub(i), b.output());
+            else
+                b.send(owner, result->sub(i));
+        }
+    }
+    if (holder != me) b.recv(holder, b.output());
+    return std::move(b).finish();
 }
 
 }  // namespace rubato

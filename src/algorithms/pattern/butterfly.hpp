@@ -24,18 +24,27 @@ struct folding {
     rank keeper(std::uint32_t number) const;
 };
 
-/// A reduce-scatter by recursive halving, after which each number holds what belongs to one position in the vector.
-/// Numbers that differ in bit 0 exchange first, then bit 1, and so on: that keeps the order of operands, and makes the
-/// position the number with its bits reversed. With `far_first` the last bit comes first, and positions are numbers.
+/// Who exchanges with whom, round by round.
+enum class pairing : std::uint8_t {
+    near_first,  ///< numbers that differ in bit 0, then bit 1, and so on: that keeps the order of operands
+    far_first,   ///< the last bit comes first
+    bine,        ///< Bine's partners (bine.hpp), the nearest first; does not keep the order
+};
+
+/// A reduce-scatter by recursive halving, after which each number holds what belongs to one position in the vector: the
+/// number with its bits reversed if near ones exchange first, and the number itself if far ones do. In each round a
+/// rank keeps half of its positions; its partner, which had the same ones, keeps the other half.
 struct halving {
     const problem& p;
     const folding& fold;
     rank me;
-    bool far_first = false;
+    pairing by = pairing::near_first;
     std::uint32_t doubled = 0;  ///< so many of the first positions have two blocks; the others have one
 
-    std::uint32_t position(rank r) const { return exchange(fold.number(r)); }
-    rank rank_at(std::uint32_t position) const { return fold.keeper(exchange(position)); }
+    std::uint32_t position(rank r) const;
+    rank rank_at(std::uint32_t position) const;
+    /// With whom this rank exchanges in the round in which it keeps n positions.
+    rank peer(std::uint32_t n) const;
     block start(std::uint32_t position) const { return position + std::min(position, doubled); }
     /// The blocks of n positions.
     slice at(slice whole, std::uint32_t position, std::uint32_t n = 1) const;
@@ -50,8 +59,13 @@ struct halving {
     void allgather(builder& b, slice home) const;
 
 private:
-    std::uint32_t exchange(std::uint32_t number_or_position) const;
     void fold_halves(builder& b, rank mate, slice input, slice home) const;
 };
+
+/// An allreduce: a reduce-scatter by halving, and back on the same ways.
+schedule halved_and_gathered(const problem& p, rank me, pairing by);
+/// A reduce-scatter of a chunk for each rank: by halving, and then from who has a chunk to its owner. Positions are
+/// numbered as chunks.
+schedule halved_to_owners(const problem& p, rank me, pairing by);
 
 }  // namespace rubato

@@ -1,5 +1,7 @@
 #include "algorithms/pattern/tree.hpp"
 
+#include "algorithms/pattern/bine.hpp"
+#include "algorithms/pattern/butterfly.hpp"
 #include "algorithms/pattern/partial.hpp"
 
 #include <algorithm>
@@ -150,6 +152,24 @@ tree fibonacci_tree(std::int32_t ranks, rank root, rank me, std::int32_t k) {
     };
     const tree from_zero = follow(ranks, rank(0), around(me, -root.value, ranks), split);
     return rotated(from_zero, ranks, root);
+}
+
+tree bine_tree(std::int32_t ranks, rank root, rank me) {
+    const folding fold(ranks);
+    const rank here = around(me, -root.value, ranks);
+    tree t;
+    if (fold.gives(here)) {
+        t.parent = fold.mate(here);
+        return rotated(t, ranks, root);
+    }
+    const int rounds = ceil_log2(fold.size);
+    const std::uint32_t number = fold.number(here);
+    const auto partner = [&](int round) { return fold.keeper(bine_partner(number, round, fold.size)); };
+    const int entry = bine_entry(number, rounds);
+    if (entry < rounds) t.parent = partner(entry);
+    for (int round = entry; round-- > 0;) t.children.push_back(partner(round));
+    if (fold.mate(here)) t.children.push_back(*fold.mate(here));
+    return rotated(t, ranks, root);
 }
 
 tree ring_chain(std::int32_t ranks, rank root, rank me) {

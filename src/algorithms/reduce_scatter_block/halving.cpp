@@ -10,26 +10,7 @@
 namespace rubato {
 
 schedule reduce_scatter_block_halving(const problem& p, rank me) {
-    const folding fold(p.ranks);
-    const halving parts{p, fold, me, p.commutative, fold.pairs};
-    builder b(p, me, 1);
-    const slice input = b.input(0, static_cast<std::uint32_t>(p.ranks));
-    std::optional<slice> last;
-    if (p.commutative && !fold.mate(me)) last = b.output().holding(static_cast<block>(me.value), 1);
-    const slice home = p.ranks == 2 && last ? *last : parts.make_home(b);
-    if (const auto result = parts.reduce_scatter(b, input, home, last)) {
-        for (std::uint32_t i = 0; i < result->count; ++i) {
-            const rank owner(static_cast<std::int32_t>(result->shape + i));
-            if (owner == me)
-                b.copy(result->sub(i), b.output());
-            else
-                b.send(owner, result->sub(i));
-        }
-    }
-    // Positions are numbered as their owners.
-    const rank holder = parts.rank_at(fold.number(me));
-    if (holder != me) b.recv(holder, b.output());
-    return std::move(b).finish();
+    return halved_to_owners(p, me, p.commutative ? pairing::far_first : pairing::near_first);
 }
 
 }  // namespace rubato

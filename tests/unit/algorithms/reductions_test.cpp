@@ -114,7 +114,8 @@ TEST_P(commuting_reductions, copy_nothing) {
     const algorithm& a = find_algorithm(GetParam());
     int looked_at = 0;
     // The keeper of a folded pair halves down to two chunks, and its output holds one.
-    const bool folds_chunks = a.id == "reduce_scatter_block/halving" || a.id == "reduce_scatter/halving";
+    const bool folds_chunks =
+        traits(a.what).reduces && traits(a.what).wide_input && (a.name() == "halving" || a.name() == "bine");
     for (const std::int32_t ranks : {2, 3, 7, 8, 13, 24}) {
         if (folds_chunks && !is_power_of_two(ranks)) continue;
         for_each_problem(a, ranks, [&](const problem& p) {
@@ -153,8 +154,8 @@ bool copies_nothing(const algorithm& a) {
     // It packs chunks without those of the last rank.
     if (a.id == "reduce_scatter_block/straggler") return false;
     // All ranks combine the same operands in one order, so that all get the same bits.
-    return a.id != "allreduce/recursive_doubling" && a.id != "allreduce/direct" && a.id != "allreduce/straggler" &&
-           a.id != "allreduce/two_level_straggler";
+    return a.id != "allreduce/recursive_doubling" && a.id != "allreduce/bine_doubling" && a.id != "allreduce/direct" &&
+           a.id != "allreduce/straggler" && a.id != "allreduce/two_level_straggler";
 }
 
 INSTANTIATE_TEST_SUITE_P(all, reductions, ::testing::ValuesIn(testing::ids_of(reduces)), testing::name_of_id);

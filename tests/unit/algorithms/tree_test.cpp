@@ -108,6 +108,32 @@ TEST(tree, knomial_is_log_deep) {
     });
 }
 
+TEST(tree, bine_is_a_binomial_tree_whose_partners_are_nearer) {
+    const auto bine = [](std::int32_t ranks, rank root, rank me, std::int32_t) { return bine_tree(ranks, root, me); };
+    // How far data goes in a ring of ranks, in all.
+    const auto way = [](const std::vector<tree>& trees) {
+        const auto ranks = static_cast<std::int32_t>(trees.size());
+        std::int64_t sum = 0;
+        for (std::int32_t r = 0; r < ranks; ++r)
+            for (const rank child : of(trees, rank(r)).children) {
+                const std::int32_t apart = std::abs(child.value - r);
+                sum += std::min(apart, ranks - apart);
+            }
+        return static_cast<double>(sum);
+    };
+    for_many([&](std::int32_t ranks, std::int32_t root, std::int32_t k) {
+        if (k != 2) return;
+        const auto trees = all_ranks(bine, ranks, root, k);
+        expect_tree(trees, rank(root));
+        ASSERT_EQ(rounds(trees, rank(root)), ceil_log(2, ranks));
+    });
+    // 0 sends to 3, 7 and 1, as in the paper's figure.
+    EXPECT_EQ(bine_tree(8, rank(0), rank(0)).children, (std::vector{rank(3), rank(7), rank(1)}));
+    EXPECT_EQ(bine_tree(8, rank(0), rank(5)).parent, rank(4));
+    for (const std::int32_t ranks : {16, 64, 256, 1024})
+        EXPECT_LT(way(all_ranks(bine, ranks, 0, 2)), .73 * way(all_ranks(knomial_tree, ranks, 0, 2))) << ranks;
+}
+
 /// When the last rank has the data, if a message is there after `delay` and its sender can send again after 1.
 std::int32_t broadcast_time(const std::vector<tree>& trees, rank from, std::int32_t delay) {
     std::int32_t last = 0, sent = 0;
