@@ -5,6 +5,7 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,18 +35,25 @@ struct RUBATO_API candidate {
 /// ones in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. Where
 /// several messages leave at once (LogfGP), those that take a radix with several of them, unless the problem has one.
 /// They plan by cautious_round_time unless the problem has a round time. `early`: with early forms, which need a
-/// background thread to begin before the rank arrives.
+/// background thread to begin before the rank arrives. `cables`: messages share them, so that it counts how near
+/// partners are.
 RUBATO_API std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
-                                                 std::optional<std::uint32_t> segments = std::nullopt);
+                                                 std::optional<std::uint32_t> segments = std::nullopt,
+                                                 bool cables = false);
+
+/// When the last rank leaves, by a simulation of all ranks in which messages share a network's cables.
+using end_on_cables = std::function<time_ns(const algorithm&, const problem&)>;
 
 /// The candidates with their ends, the best first; hopeless ones are left out. Ends come from a simulation with the
 /// problem's arrivals; where that takes too many steps, fewer ranks are simulated (see architecture.md). The ends of
 /// candidates without an algorithm are used as given. Of candidates that end nearly as soon as the soonest, the first
 /// is the one that depends least on what models leave out: messages that wait, then partners, then messages.
 /// `chunk`: bytes of the vector, or of each rank's chunk. `inside`: what messages within the problem's hosts cost, of
-/// the same kind; null: as much as other messages.
+/// the same kind; null: as much as other messages. `cables`: simulates in place of the model alone; what would take it
+/// too many steps is left out.
 RUBATO_API std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model& m,
-                                         std::vector<candidate> among, const model* inside = nullptr);
+                                         std::vector<candidate> among, const model* inside = nullptr,
+                                         const end_on_cables& cables = {});
 
 /// Choices already made. Similar problems become equal before one is made: sizes are rounded down to two binary digits,
 /// arrivals to half of the time that a message of that size takes, or to an eighth of their spread. The choice of an

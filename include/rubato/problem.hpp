@@ -154,6 +154,11 @@ struct problem {
     std::vector<time_ns> arrivals{};
     /// The host of each rank, counted from 0 in the order of their lowest ranks; empty: each rank has its own.
     std::vector<std::int32_t> hosts{};
+    /// Where each rank stands in an order in which ranks that are near each other in the network follow each other: 0
+    /// to ranks - 1, each once; empty: nothing is known of a network. Where no chunk belongs to a rank and the operator
+    /// commutes (barrier, bcast, reduce, allreduce), every algorithm takes the ranks in this order; in other
+    /// collectives, those that sort ranks do so with ranks that arrive together.
+    std::vector<std::int32_t> places{};
     /// How long sending and combining one segment takes, for algorithms that plan in rounds; 0: not given.
     time_ns round_time{};
     /// Who has data for whom, in a neighbour collective.

@@ -156,9 +156,42 @@ bool is_alias(const algorithm& a, std::string_view id) {
            same_ignoring_case(id.substr(slash + 1), a.alias);
 }
 
+/// Whether it makes no difference which rank has which number.
+bool order_is_free(const problem& p) {
+    const bool any = p.what == collective::barrier || p.what == collective::bcast;
+    const bool if_commutative = p.what == collective::reduce || p.what == collective::allreduce;
+    return any || (if_commutative && p.commutative);
+}
+
+std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::span<const rank> who);
+
+/// The schedules of some ranks, numbered by their places while they are built.
+std::vector<schedule> build_in_places(const algorithm& a, const problem& p, std::span<const rank> who) {
+    const auto place = [&p](rank r) { return rank(p.places[static_cast<std::size_t>(r.value)]); };
+    std::vector<rank> at(p.places.size());
+    for (rank r; r.value < p.ranks; ++r.value) at[static_cast<std::size_t>(place(r).value)] = r;
+    problem placed = p;
+    placed.places.clear();
+    placed.root = place(p.root);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+        const auto r = static_cast<std::size_t>(at[i].value);
+        if (!p.arrivals.empty()) placed.arrivals[i] = p.arrivals[r];
+        if (!p.hosts.empty()) placed.hosts[i] = p.hosts[r];
+    }
+    placed.hosts = numbered_hosts(placed.hosts);
+    std::vector<rank> there;
+    for (const rank r : who) there.push_back(place(r));
+    std::vector<schedule> some = build_ranks(a, placed, there);
+    for (schedule& s : some)
+        for (step& t : s.steps)
+            if (t.is_message()) t.peer = at[static_cast<std::size_t>(t.peer)].value;
+    return some;
+}
+
 /// The schedules of some ranks.
 std::vector<schedule> build_ranks(const algorithm& a, const problem& p, std::span<const rank> who) {
     check(a, p);
+    if (!p.places.empty() && order_is_free(p)) return build_in_places(a, p, who);
     if (a.build_some) return a.build_some(p, who);
     std::vector<schedule> some;
     some.reserve(who.size());

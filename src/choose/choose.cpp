@@ -105,7 +105,7 @@ public:
         // do not help, still finer ones do not.
         const bool plans = c.use->arrival_aware;
         if (next_ > 1 && c.end >= end_ && !plans) next_ = ways_.size();
-        base_ = plans || s.inside != nullptr ? s.bound : std::max(o->wire, s.bound);
+        base_ = plans || !s.equal_links ? s.bound : std::max(o->wire, s.bound);
         end_ = c.end;
         if (!c.waits) best_ = std::min(best_, end_);
         found.push_back({std::move(c), o->rough});
@@ -133,11 +133,11 @@ margins around(time_ns soonest, const setting& s) {
     return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
 }
 
-time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, const model* inside) {
+time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, bool equal_links) {
     std::vector<time_ns> arrivals = p.arrivals;
     arrivals.resize(static_cast<std::size_t>(p.ranks));
     const hockney costs = linear_costs(m);
-    if (inside != nullptr) return std::ranges::max(arrivals);  // some links cost less
+    if (!equal_links) return std::ranges::max(arrivals);
     // Without latency, which does not occupy a link in some models.
     return earliest_end(p.what, arrivals, p.root, chunk * traits(p.what).sized_chunks(p.ranks),
                         {time_ns{}, costs.beta});
@@ -221,13 +221,13 @@ time_ns round_time_of(const algorithm& a, const problem& p, std::int64_t chunk, 
 }
 
 std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
-                                      std::optional<std::uint32_t> segments) {
+                                      std::optional<std::uint32_t> segments, bool cables) {
     if (!segments && p.segments > 1) segments = p.segments;
     std::vector<candidate> all;
     for (const algorithm& a : algorithms()) {
         if (a.what != p.what || a.dynamic != nullptr || (a.early && !early)) continue;
         if (a.host_aware && p.hosts.empty()) continue;  // another algorithm, then
-        if (a.nearness) continue;                       // without a network, equal to another one
+        if (a.nearness && !cables) continue;            // equal to another one
         for (const std::int32_t radix : radices_for(a, p, m)) {
             for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
                 candidate c = make(a, p, chunk, segment, radix, m, segments);
@@ -242,10 +242,12 @@ std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, cons
 }
 
 std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model& m, std::vector<candidate> among,
-                              const model* inside) {
+                              const model* inside, const end_on_cables& cables) {
     check(p);
     check_kinds(m, inside);
-    const setting s{p, chunk, m, inside, bound_of(p, chunk, m, inside)};
+    // On cables, what ranks of one host send each other does not use their link.
+    const bool equal_links = inside == nullptr && (!cables || p.hosts.empty());
+    const setting s{p, chunk, m, inside, equal_links, bound_of(p, chunk, m, equal_links), cables};
     std::vector<candidate> found = simulated(s, std::move(among));
     if (found.empty()) return found;
     std::ranges::stable_sort(found, {}, &candidate::end);

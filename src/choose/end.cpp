@@ -24,7 +24,8 @@ struct effort {
 };
 constexpr effort close_effort{40'000, 12'000, 120'000};
 constexpr effort rough_effort{16'000, 4'000, 24'000};
-constexpr std::size_t points = 4;  // rank counts to extrapolate from
+constexpr effort cable_effort{200'000, 0, 0};  // fewer ranks do not tell which messages meet
+constexpr std::size_t points = 4;              // rank counts to extrapolate from
 constexpr std::size_t fewest_points = 3;
 constexpr std::int32_t many_ranks = 64;      // fewer say little, and are used only if these are too expensive
 constexpr std::int32_t few_ranks = 128;      // up to these no rough estimate is made
@@ -45,8 +46,10 @@ public:
     simulator(const candidate& c, const setting& s, look how)
         : use_(*c.use),
           s_(s),
-          rough_(how == look::rough && s.asked.ranks > few_ranks),
-          effort_(rough_ ? rough_effort : close_effort),
+          rough_(how == look::rough && s.asked.ranks > few_ranks && !s.cables),
+          effort_(s.cables ? cable_effort
+                  : rough_ ? rough_effort
+                           : close_effort),
           asked_(s.asked) {
         asked_.segments = c.segments;
         if (c.radix > 0) asked_.radix = {c.radix};
@@ -58,6 +61,7 @@ public:
         const auto ranks = static_cast<std::size_t>(asked_.ranks);
         if (5 * ranks * ranks * asked_.segments <= effort_.all) return run(asked_);  // no algorithm takes more
         const size all = size_of(asked_);
+        if (s_.cables && all.steps > effort_.all) return std::nullopt;
         if (!all.some) return from_fewer(all);
         if (all.some->least > limit) return std::nullopt;
         const std::size_t key = all.some->hash + (rough_ ? 1 : 0);
@@ -157,7 +161,7 @@ private:
         }
         // For many ranks the number of messages says more than time does: with few ranks, the latency of a message may
         // be small beside the time of its bytes.
-        if (s_.inside == nullptr) {
+        if (s_.equal_links) {
             load l;
             l.messages = all.messages;
             all.end = std::max(all.end, first_of(asked_) + least_time(s_.network, l));
@@ -181,6 +185,10 @@ private:
         std::vector<time_ns> arrivals = p.arrivals;
         arrivals.resize(static_cast<std::size_t>(p.ranks));
         outcome o = counted(all, sizes, arrivals);
+        if (s_.cables) {
+            o.end = s_.cables(use_, p);
+            return o;
+        }
         simulation_options how{false, use_.early};
         if (s_.inside != nullptr) {
             how.hosts = p.hosts;

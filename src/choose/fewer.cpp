@@ -99,6 +99,7 @@ std::optional<problem> with_fewer_ranks(const algorithm& a, const problem& p) {
     q.root = thin.root();
     q.arrivals = thin.arrivals();
     q.hosts = thin.hosts();
+    q.places.clear();
     return q;
 }
 

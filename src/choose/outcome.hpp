@@ -13,7 +13,9 @@ struct setting {
     std::int64_t chunk;
     const model& network;
     const model* inside;
-    time_ns bound;  ///< no algorithm can end sooner
+    bool equal_links;  ///< all of a rank's messages use its link and cost the same there
+    time_ns bound;     ///< no algorithm can end sooner
+    const end_on_cables& cables;
 
     time_ns first_arrival() const;
     time_ns last_arrival() const;

@@ -89,7 +89,7 @@ std::optional<sample> take_sample(const algorithm& a, const problem& p, const se
         result.hash = (result.hash * 0x100000001b3U) ^ hash(one);
         const bool waits = !a.early && !p.arrivals.empty();
         const time_ns begin = waits ? p.arrivals[static_cast<std::size_t>(who[i].value)] : s.first_arrival();
-        const time_ns takes = s.inside == nullptr ? least_time(s.network, loads.back()) : time_ns{};
+        const time_ns takes = s.equal_links ? least_time(s.network, loads.back()) : time_ns{};
         result.least = std::max(result.least, begin + takes);
     }
     result.root = loads.front();

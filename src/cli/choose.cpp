@@ -2,8 +2,10 @@
 #include "rubato/choose.hpp"
 #include "cli/command.hpp"
 #include "cli/measured_natives.hpp"
+#include "cli/network_options.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/tuned_rules.hpp"
+#include "simulate/at_scale.hpp"
 #include "simulate/bound.hpp"
 
 #include <fmt/format.h>
@@ -22,6 +24,7 @@ struct choose_options {
     std::string bytes{};
     std::string model_text = "curie";
     std::string inside_text{};
+    network_options network{};
     std::vector<std::string> measured{};
     std::string rules{};
     bool early = false;
@@ -38,13 +41,40 @@ struct choosing {
     std::string rule{};  ///< that decided; empty: none
 };
 
+/// What messages cost.
+struct choice_costs {
+    model network{};
+    std::optional<model> inside{};
+    std::optional<placed_ranks> cables{};
+    std::int64_t chunk = 0;
+
+    time_ns end_on_cables(const algorithm& a, const problem& p) const {
+        const layout sizes = layout::uniform(chunk);
+        shape_table ranks = shapes_of(a, p, std::span(&sizes, 1));
+        const simulation_options how{false, a.early, p.hosts, inside ? &*inside : nullptr};
+        return std::ranges::max(
+            topology::simulate_on(cables->routing(), cables->where, network, ranks, p.arrivals, how).exits);
+    }
+    /// Throws if it is the model, which is the same for all candidates.
+    void say_what_is_wrong(problem p, const candidate& one) const {
+        p.segments = one.segments;
+        p.round_time = one.round_time;
+        (void)end_on_cables(*one.use, p);
+    }
+    std::vector<candidate> choose(const problem& p, std::vector<candidate> among) const {
+        rubato::end_on_cables on;
+        if (cables) on = [this](const algorithm& a, const problem& q) { return end_on_cables(a, q); };
+        return rubato::choose(p, chunk, network, std::move(among), inside ? &*inside : nullptr, on);
+    }
+};
+
 /// What a rule says goes first, if there is one.
-void follow_rule(choosing& d, const choose_options& o, std::int64_t chunk, const model& network, const model* inside) {
+void follow_rule(choosing& d, const choose_options& o, const choice_costs& c) {
     const rules by = rules::read(o.rules);
-    const rule* const found = by.find(d.asked, chunk);
+    const rule* const found = by.find(d.asked, c.chunk);
     if (found == nullptr) return;
     problem planned = d.asked;
-    by.prepare(*found, planned, chunk);
+    by.prepare(*found, planned, c.chunk);
     candidate named;
     named.use = found->use;
     named.segment = found->segment;
@@ -54,8 +84,8 @@ void follow_rule(choosing& d, const choose_options& o, std::int64_t chunk, const
     std::erase(cut, ' ');
     named.name = fmt::format("{}{}", found->use->id, cut);
     d.rule = fmt::format("line {} of {}", found->line, o.rules);
-    std::erase_if(d.ranked, [&named](const candidate& c) { return c.name == named.name; });
-    const std::vector<candidate> timed = choose(d.asked, chunk, network, {named}, inside);
+    std::erase_if(d.ranked, [&named](const candidate& other) { return other.name == named.name; });
+    const std::vector<candidate> timed = c.choose(d.asked, {named});
     if (timed.empty())
         throw error(fmt::format("{}: {}", d.rule, named.name), "it cannot be simulated", "give fewer ranks");
     d.ranked.insert(d.ranked.begin(), timed.front());
@@ -66,23 +96,28 @@ choosing decide(const CLI::App& app, const choose_options& o) {
     d.asked = o.problem.make(parse_collective(o.what));
     refuse_unused(app, parse_algorithms(o.what));
     d.asked.arrivals = parse_arrivals(o.problem.arrivals, d.asked.ranks);
-    const model network = parse_model(o.model_text);
-    const std::optional<model> inside = parse_model_inside(o.inside_text, network, d.asked);
+    choice_costs c;
+    c.network = parse_model(o.model_text);
+    c.cables = o.network.place(d.asked);
+    c.inside = parse_model_inside(o.inside_text, c.network, d.asked);
+    if (c.cables) o.network.put_in_order(d.asked, *c.cables);
     std::optional<std::uint32_t> segments;
     if (o.problem.segments > 0) segments = d.asked.segments;
     const std::int64_t bytes = size_of(o.bytes, d.asked.what);
-    const std::int64_t chunk = chunk_of(bytes, d.asked);
-    std::vector<candidate> among = candidates_for(d.asked, chunk, network, o.early, segments);
-    for (candidate& c : measured_natives(o.measured, d.asked, bytes)) among.push_back(std::move(c));
-    d.ranked = choose(d.asked, chunk, network, std::move(among), inside ? &*inside : nullptr);
-    if (!o.rules.empty()) follow_rule(d, o, chunk, network, inside ? &*inside : nullptr);
-    if (d.ranked.empty())
+    c.chunk = chunk_of(bytes, d.asked);
+    std::vector<candidate> among = candidates_for(d.asked, c.chunk, c.network, o.early, segments, c.cables.has_value());
+    for (candidate& native : measured_natives(o.measured, d.asked, bytes)) among.push_back(std::move(native));
+    d.ranked = c.choose(d.asked, among);
+    if (!o.rules.empty()) follow_rule(d, o, c);
+    if (d.ranked.empty()) {
+        if (c.cables && !among.empty()) c.say_what_is_wrong(d.asked, among.front());
         throw error(fmt::format("nothing to choose for {}", o.what), "no algorithm can solve this problem",
                     "'rubato sim' tells why each of them cannot");
-    const hockney costs = linear_costs(network);
+    }
+    const hockney linear = linear_costs(c.network);
     d.last = std::ranges::max(d.asked.arrivals);
     d.bound = earliest_end(d.asked.what, d.asked.arrivals, d.asked.root, bytes,
-                           {time_ns(std::llround(costs.alpha)), costs.beta});
+                           {time_ns(std::llround(linear.alpha)), linear.beta});
     return d;
 }
 
@@ -92,7 +127,6 @@ std::string_view id_of(const candidate& c) { return c.use != nullptr ? c.use->id
 std::string_view source_of(const candidate& c) {
     return c.use == nullptr ? "measured" : c.extrapolated ? "from fewer ranks" : "simulated";
 }
-/// As a multiple; a dash if `of` is 0.
 /// Why the first candidate was chosen, in one sentence.
 std::string reason(const choosing& d) {
     const candidate& first = d.ranked.front();
@@ -131,9 +165,9 @@ std::string as_text(const choose_options& o, const choosing& d) {
                          ratio_text(c->end - begin, best - begin), known ? fmt::format("{:.1f}", c->partners) : "-",
                          known ? fmt::format("{:.0f}", c->messages) : "-", std::string(source_of(*c))});
     }
-    return fmt::format("{}: {} ranks, {}arrivals {}, model {}{}\n\n{}\n{}: {}.\n", o.what, d.asked.ranks,
+    return fmt::format("{}: {} ranks, {}arrivals {}, model {}{}{}\n\n{}\n{}: {}.\n", o.what, d.asked.ranks,
                        o.bytes.empty() ? "" : o.bytes + ", ", abbreviated(o.problem.arrivals), o.model_text,
-                       o.early ? ", early forms allowed" : "",
+                       o.network.describe(), o.early ? ", early forms allowed" : "",
                        align(lines, {false, true, true, true, true, true, true, true, false}), d.ranked.front().name,
                        reason(d));
 }
@@ -171,6 +205,7 @@ void add_choose(CLI::App& command, int&) {
     app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
         ->type_name("SIZE");
     add_models(*app, o->model_text, o->inside_text);
+    o->network.add_to(*app);
     app->add_flag("--early", o->early, "also consider early forms, which begin before their rank arrives");
     app->add_option("--measured", o->measured,
                     "files of 'rubato bench': the MPI library's own algorithms take part as they were measured")
@@ -186,7 +221,9 @@ void add_choose(CLI::App& command, int&) {
         "the\n"
         "first, counted from the last arrival. Of these, the choice is the one that depends least on what the model\n"
         "leaves out: no messages that wait for their receiver, few partners per rank, few messages.\n"
-        "With too many ranks or steps to simulate, the time follows from simulations of fewer ranks.\n"
+        "With too many ranks or steps to simulate, the time follows from simulations of fewer ranks. On a network, "
+        "what\n"
+        "has more than 200000 steps is left out. There, algorithms with nearer partners (bine) take part, too.\n"
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
         "what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the\n"
         "soonest end.\n"
@@ -196,6 +233,7 @@ void add_choose(CLI::App& command, int&) {
         "Examples:\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --rules cluster.rules\n"
+        "  rubato choose allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1\n"
         "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
         "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
     app->callback([o, app] {

@@ -1,5 +1,6 @@
 // rubato sim: how long would it take?
 #include "cli/command.hpp"
+#include "cli/network_options.hpp"
 #include "cli/parallel.hpp"
 #include "cli/sim_effort.hpp"
 #include "cli/sim_program.hpp"
@@ -11,8 +12,6 @@
 #include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
 #include "simulate/at_scale.hpp"
-#include "topology/generators.hpp"
-#include "topology/simulate_on.hpp"
 
 #include <fmt/format.h>
 
@@ -37,8 +36,7 @@ struct sim_options {
     std::string inside_text{};
     machine_options machine_texts{};
     program_options program{};
-    std::string network_text{};
-    std::string routing{};
+    network_options network{};
     bool force = false;
     bool json = false;
     std::string svg{};
@@ -52,10 +50,8 @@ struct sim_setting {
     std::int64_t chunk = 0;
     bool choose_segments = false;
     machine on{};
-    unsigned cores = 1;                         ///< of one simulation
-    std::optional<topology::network> net{};     ///< on whose cables messages meet
-    std::optional<topology::routes> routing{};  ///< of it
-    topology::mapping where{};                  ///< the endpoint of each rank
+    unsigned cores = 1;                    ///< of one simulation
+    std::optional<placed_ranks> cables{};  ///< on which messages meet
 };
 
 shape_table shapes_of(const sim_setting& s, const algorithm& a, const problem& p) {
@@ -68,8 +64,8 @@ simulation run(const sim_setting& s, const algorithm& a, shape_table& ranks, con
     simulation_options how{record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr};
     s.on.set(how);
     how.cores = s.cores;
-    return s.routing ? topology::simulate_on(*s.routing, s.where, s.network, ranks, p.arrivals, how)
-                     : simulate(s.network, ranks, p.arrivals, how);
+    return s.cables ? topology::simulate_on(s.cables->routing(), s.cables->where, s.network, ranks, p.arrivals, how)
+                    : simulate(s.network, ranks, p.arrivals, how);
 }
 
 /// The run time by a simulation of all ranks.
@@ -81,13 +77,13 @@ time_ns simulated_time(const sim_setting& s, const algorithm& a, const problem& 
 /// To simulate all ranks. Where messages share cables, the rates of all change whenever one begins or ends.
 effort effort_of(const sim_setting& s, const algorithm& a, const problem& p) {
     effort e = effort_to_simulate(a, p);
-    if (s.routing) e.ns *= sharing_factor;
+    if (s.cables) e.ns *= sharing_factor;
     return e;
 }
 
 /// An estimate from fewer ranks. Nothing if even these are too many.
 std::optional<candidate> estimate(const sim_setting& s, const algorithm& a, const problem& p) {
-    if (a.dynamic != nullptr || s.routing) return std::nullopt;
+    if (a.dynamic != nullptr || s.cables) return std::nullopt;
     candidate c;
     c.use = &a;
     c.segments = p.segments;
@@ -168,9 +164,9 @@ void simulate_row(const sim_setting& s, simulated_row& r) {
 
 /// With fewer ranks.
 void extrapolate_row(const sim_setting& s, simulated_row& r) {
-    if (s.on.is_special() || s.routing) {
+    if (s.on.is_special() || s.cables) {
         r.skipped = fmt::format("it takes {}, and {} needs all ranks (--force)", to_string(r.takes),
-                                s.routing            ? "a network"
+                                s.cables             ? "a network"
                                 : s.on.detours.any() ? "noise"
                                                      : "an unequal machine");
         return;
@@ -223,30 +219,9 @@ void check_rows(const sim_options& o, const std::vector<simulated_row>& rows) {
 std::string describe(const sim_options& o) {
     const std::string hosts = o.problem.hosts.empty() ? "" : fmt::format("hosts {}, ", o.problem.hosts);
     const std::string inside = o.inside_text.empty() ? "" : fmt::format(", inside hosts {}", o.inside_text);
-    const std::string network = o.network_text.empty() ? "" : fmt::format(", network {}", o.network_text);
     return fmt::format("{}{}arrivals {}, model {}{}{}{}", o.bytes.empty() ? "" : o.bytes + ", ", hosts,
-                       abbreviated(o.problem.arrivals), o.model_text, inside, o.machine_texts.describe(), network);
-}
-
-/// Ranks that share a host share an endpoint.
-void lay_out(sim_setting& s, const sim_options& o) {
-    if (o.network_text.empty()) {
-        if (!o.routing.empty())
-            throw error("--routing without --network", "there are no switches", "say which network it is");
-        return;
-    }
-    if (s.on.shared_links || !s.on.slow.processors.empty() || !s.on.slow.links.empty())
-        throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
-                    "leave out one of them");
-    s.net = topology::parse_network(o.network_text);
-    s.routing = topology::route(*s.net, o.routing);
-    s.where = topology::linear_mapping(static_cast<std::uint32_t>(s.common.ranks), s.net->endpoints());
-    if (s.common.hosts.empty()) return;
-    const std::int32_t hosts = std::ranges::max(s.common.hosts) + 1;
-    if (static_cast<topology::vertex>(hosts) > s.net->endpoints())
-        throw error(fmt::format("{} hosts on '{}'", hosts, o.network_text),
-                    fmt::format("it has {} endpoints", s.net->endpoints()), "give fewer hosts or a larger network");
-    std::ranges::copy(s.common.hosts, s.where.begin());
+                       abbreviated(o.problem.arrivals), o.model_text, inside, o.machine_texts.describe(),
+                       o.network.describe());
 }
 
 void simulate_all(const CLI::App& app, const sim_options& o) {
@@ -257,9 +232,13 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     s.common = o.problem.make(chosen.front()->what);
     s.common.arrivals = parse_arrivals(o.problem.arrivals, s.common.ranks);
     s.network = parse_model(o.model_text);
+    s.cables = o.network.place(s.common);
     s.inside = parse_model_inside(o.inside_text, s.network, s.common);
     s.on = o.machine_texts.make(s.common.ranks);
-    lay_out(s, o);
+    if (s.cables && (s.on.shared_links || !s.on.slow.processors.empty() || !s.on.slow.links.empty()))
+        throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
+                    "leave out one of them");
+    if (s.cables) o.network.put_in_order(s.common, *s.cables);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
     if (chosen.size() == 1) s.cores = std::max(1U, std::thread::hardware_concurrency());
@@ -306,7 +285,8 @@ void simulate_given(const CLI::App& app, const sim_options& o) {
         if (app.count(name) > 0)
             throw error(fmt::format("{} with --program", name), "the program says what is called, and when",
                         "leave one of them out");
-    if (!o.network_text.empty() || !o.routing.empty())
+    if (!o.network.network.empty() || !o.network.routing.empty() || !o.network.mapping.empty() ||
+        !o.network.order.empty())
         throw error("a network with --program", "programs are not simulated on cables yet", "leave one of them out");
     simulate_program(o.program, o.problem.ranks, o.problem.hosts, o.model_text, o.inside_text, o.machine_texts, o.json);
 }
@@ -324,12 +304,7 @@ void add_sim(CLI::App& command, int&) {
         ->type_name("SIZE");
     add_models(*app, o->model_text, o->inside_text);
     o->machine_texts.add_to(*app);
-    app->add_option(
-           "--network", o->network_text,
-           "messages share the cables of a network, such as fattree:crossbar=8,ports=16 ('rubato help topo');\n"
-           "rank r, or host h, is its endpoint r or h")
-        ->type_name("NETWORK");
-    app->add_option("--routing", o->routing, "of the network, as for 'rubato topo'")->type_name("NAME");
+    o->network.add_to(*app);
     app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
     app->add_flag("--json", o->json, "print an array with an object per algorithm, or an object for a program");
     app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
@@ -370,6 +345,9 @@ void add_sim(CLI::App& command, int&) {
         "  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg\n"
         "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
         "  rubato sim alltoall --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --routing modulo\n"
+        "  rubato sim allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1 "
+        "--order "
+        "network\n"
         "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json\n"
         "  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10\n"
         "  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links\n"

@@ -31,6 +31,14 @@ void check(const problem& p) {
     if (!p.hosts.empty() && p.hosts.size() != static_cast<std::size_t>(p.ranks))
         throw error(fmt::format("hosts of {} ranks, and there are {}", p.hosts.size(), p.ranks),
                     "each rank is on one host", "give a host for each rank");
+    std::vector<bool> taken(p.places.size());
+    for (const std::int32_t place : p.places) {
+        if (p.places.size() != static_cast<std::size_t>(p.ranks) || place < 0 || place >= p.ranks ||
+            taken[static_cast<std::size_t>(place)])
+            throw error(fmt::format("places of {} ranks, among them {}", p.places.size(), place),
+                        fmt::format("each of {} ranks has a place of its own", p.ranks), "number them anew");
+        taken[static_cast<std::size_t>(place)] = true;
+    }
     const bool on_graph = traits(p.what).on_graph;
     if (on_graph != (p.neighbours != nullptr))
         throw error(fmt::format("a {} {} neighbours", traits(p.what).name, on_graph ? "without" : "with"),

@@ -67,7 +67,7 @@ const Network& same_kind(const Network& network, const model* inside) {
 shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts) {
     shape_table all(p.ranks);
     const auto add = [&](const schedule& s) { all.add(s, layouts[layouts.size() == 1 ? 0 : all.first().size() - 1]); };
-    if (a.build == nullptr) {
+    if (a.build == nullptr || !p.places.empty()) {
         std::ranges::for_each(build_all(a, p), add);
     } else {
         check(a, p);

@@ -1,6 +1,7 @@
 // The congestion that a pattern of messages causes on a network, round by round.
 #pragma once
 
+#include "rubato/problem.hpp"
 #include "schedule/shapes.hpp"
 #include "topology/bandwidth.hpp"
 
@@ -55,6 +56,12 @@ using mapping = std::vector<vertex>;
 RUBATO_API mapping linear_mapping(std::uint32_t ranks, vertex endpoints);
 /// The endpoints of the linear mapping in random order.
 RUBATO_API mapping random_mapping(std::uint32_t ranks, vertex endpoints, std::uint64_t seed, std::uint64_t number);
+
+/// Of each rank, its place in an order in which neighbours are near each other (problem::places).
+RUBATO_API std::vector<std::int32_t> places_of(const network& net, const mapping& where);
+/// The smallest groups of near ranks, as problem::hosts has them: those on one endpoint, or if each has its own, those
+/// below one switch. None if each rank is alone in its group, or all are together below one switch.
+RUBATO_API std::vector<std::int32_t> groups_of(const network& net, const mapping& where);
 
 /// Hoefler 2008, II.6.1.
 struct metrics {

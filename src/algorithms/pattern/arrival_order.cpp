@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace rubato {
 namespace {
@@ -9,6 +10,10 @@ namespace {
 /// Whether a gap lasts so many rounds. Counted in rounds, as the product in nanoseconds may overflow.
 bool lasts(const problem& p, time_ns gap, std::int64_t rounds) {
     return gap > time_ns{} && gap / std::max(p.round_time, time_ns{1}) >= rounds;
+}
+
+std::pair<time_ns, std::int32_t> when_and_where(const problem& p, rank r) {
+    return {arrival(p, r), p.places.empty() ? r.value : p.places[static_cast<std::size_t>(r.value)]};
 }
 
 }  // namespace
@@ -26,14 +31,14 @@ std::vector<rank> others(const problem& p) {
 
 std::vector<rank> by_arrival(const problem& p) {
     std::vector<rank> order = others(p);
-    std::ranges::stable_sort(order, {}, [&p](rank r) { return arrival(p, r); });
+    std::ranges::sort(order, {}, [&p](rank r) { return when_and_where(p, r); });
     return order;
 }
 
 std::vector<rank> line_up(const problem& p) {
     std::vector<rank> line;
     for (rank r; r.value < p.ranks; ++r.value) line.push_back(r);
-    std::ranges::stable_sort(line, {}, [&p](rank r) { return arrival(p, r); });
+    std::ranges::sort(line, {}, [&p](rank r) { return when_and_where(p, r); });
     return line;
 }
 
@@ -62,6 +67,7 @@ problem all_but_one::among(const problem& p, collective what) const {
     q.root = rank(q.ranks - 1);
     q.arrivals.clear();
     q.hosts.clear();
+    q.places.clear();
     return q;
 }
 

@@ -22,9 +22,9 @@ std::vector<schedule> build_each(std::span<const rank> who, Build build) {
 time_ns arrival(const problem& p, rank r);
 /// All ranks but the root, in the order of ranks.
 std::vector<rank> others(const problem& p);
-/// The same, earliest first; ranks that arrive together in the order of ranks.
+/// The same, earliest first; ranks that arrive together in the order of places, or of ranks.
 std::vector<rank> by_arrival(const problem& p);
-/// All ranks, earliest first; ranks that arrive together in the order of ranks.
+/// All ranks, earliest first; ranks that arrive together in the order of places, or of ranks.
 std::vector<rank> line_up(const problem& p);
 /// Whether the last rank arrives so many rounds after all others.
 bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds);

@@ -32,6 +32,7 @@ problem host_view::smaller(std::size_t ranks) const {
     p.root = rank(0);
     p.arrivals.clear();
     p.hosts.clear();
+    p.places.clear();
     return p;
 }
 
