@@ -9,7 +9,8 @@ if(NOT RUBATO_LIBRARY)
   install(TARGETS rubato_library EXPORT rubatoTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT rubatoTargets NAMESPACE rubato:: DESTINATION ${package_dir})
   install(DIRECTORY include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          PATTERN mpi.hpp EXCLUDE PATTERN multicast.hpp EXCLUDE PATTERN pat.h EXCLUDE PATTERN pat.f90 EXCLUDE PATTERN nbc*.h EXCLUDE)
+          PATTERN mpi.hpp EXCLUDE PATTERN multicast.hpp EXCLUDE PATTERN reorder.hpp EXCLUDE
+          PATTERN pat.h EXCLUDE PATTERN pat.f90 EXCLUDE PATTERN nbc*.h EXCLUDE)
   install(TARGETS rubato_command)
 
   configure_file(cmake/rubato.pc.in ${PROJECT_BINARY_DIR}/rubato.pc @ONLY)
@@ -25,8 +26,8 @@ endif()
 if(RUBATO_MPI)
   install(TARGETS rubato_mpi EXPORT rubato_${mpi_name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT rubato_${mpi_name} FILE rubato-${mpi_name}.cmake NAMESPACE rubato:: DESTINATION ${package_dir})
-  install(FILES include/rubato/mpi.hpp include/rubato/multicast.hpp include/rubato/pat.h include/rubato/pat.f90 include/rubato/nbc.h
-          include/rubato/nbc_schedule.h
+  install(FILES include/rubato/mpi.hpp include/rubato/multicast.hpp include/rubato/reorder.hpp include/rubato/pat.h
+          include/rubato/pat.f90 include/rubato/nbc.h include/rubato/nbc_schedule.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rubato)
   # `rubato exec` looks for it there.
   install(TARGETS rubato_preload LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rubato/${mpi_name})

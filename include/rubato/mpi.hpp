@@ -195,6 +195,9 @@ struct settings {
     own_clock clock = own_time;
     bool clock_is_common = false;       ///< it shows the same on all ranks already; on all ranks or none
     std::vector<std::int32_t> hosts{};  ///< of each rank, see problem; empty, on all ranks or none: as MPI reports them
+    /// Of each rank, see problem: algorithms then take near ranks one after the other. The same on all ranks, as
+    /// places_in (rubato/reorder.hpp) finds them; empty: nothing is known of the network.
+    std::vector<std::int32_t> places{};
 };
 
 /// Of the background thread of this process, which is started when a communicator first needs it. Unless this is

@@ -57,8 +57,7 @@ topology::mapping best_mapping(const topology::routes& r, const topology::traffi
     const auto worth = [&](const topology::mapping& m) { return score(total(congestion_by_round(r, t, m)), what); };
     if (o.search != "local" && o.search != "genetic")
         throw error(fmt::format("unknown search '{}'", o.search), "known are local, genetic", "give one of them");
-    const std::uint64_t steps =
-        o.steps > 0 ? static_cast<std::uint64_t>(o.steps) : std::clamp<std::uint64_t>(200ULL * t.ranks, 20000, 400000);
+    const std::uint64_t steps = o.steps > 0 ? static_cast<std::uint64_t>(o.steps) : topology::steps_for(t.ranks);
     std::vector<topology::mapping> found(static_cast<std::size_t>(o.tries));
     for_each_in_parallel(found.size(), "searched", [&](std::size_t i) {
         const std::uint64_t seed = static_cast<std::uint64_t>(o.seed) + i;

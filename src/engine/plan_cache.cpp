@@ -59,7 +59,9 @@ std::shared_ptr<plan_cache::entry> plan_cache::get(const algorithm& a, const pro
         return found->second.made;
     }
     ++counted_.misses;
-    auto made = std::make_shared<entry>(entry{plan(build_one(a, wanted.what, me_))});
+    problem placed = wanted.what;
+    placed.places = how_.places;
+    auto made = std::make_shared<entry>(entry{plan(build_one(a, placed, me_))});
     const std::size_t bytes = made->steps.bytes() + sizeof(place) + sizeof(key) +
                               wanted.what.arrivals.size() * sizeof(time_ns) +
                               wanted.what.hosts.size() * sizeof(std::int32_t);

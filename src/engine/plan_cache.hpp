@@ -24,6 +24,7 @@ public:
     struct settings {
         std::size_t most_bytes = std::size_t{64} << 20;  ///< of plans; the one just used stays in any case
         time_ns quantum{};                               ///< 0: half of the round time
+        std::vector<std::int32_t> places{};              ///< of ranks, in every problem
     };
     struct statistics {
         std::uint64_t hits = 0;

@@ -96,6 +96,7 @@ public:
         if (!how.hosts.empty() && std::cmp_not_equal(how.hosts.size(), size_))
             throw error(fmt::format("{} hosts for {} ranks", how.hosts.size(), size_), "each rank is on one",
                         "name the host of each rank, or none");
+        rubato::check(problem{.ranks = size_, .places = how.places});
         hosts_ = how.hosts.empty() ? hosts_of(comm_.get()) : std::move(how.hosts);
         neighbours_ = neighbours_of(user, comm_.get());
         degrees_ = degrees_in(neighbours_.get(), rank_);
@@ -326,7 +327,7 @@ private:
         } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes};
         check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
         player::settings agreed{
-            .plans = {mine.most_plans, time_ns(said.quantum)},
+            .plans = {mine.most_plans, time_ns(said.quantum), mine.places},
             .predictor = broadcast(comm_.get(), mine.predictor),
             .exchange_every = static_cast<std::int32_t>(said.exchange_every),
             .from_bytes = said.from_bytes,

@@ -8,6 +8,8 @@
 
 namespace rubato::topology {
 
+std::uint64_t steps_for(std::uint32_t ranks) { return std::clamp<std::uint64_t>(200ULL * ranks, 20000, 400000); }
+
 mapping anneal(const routes& r, const traffic& t, const mapping& start, aim what, std::uint64_t steps,
                std::uint64_t seed) {
     placement now(r, t, start);

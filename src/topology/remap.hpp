@@ -53,6 +53,9 @@ private:
 RUBATO_API mapping anneal(const routes& r, const traffic& t, const mapping& start, aim what, std::uint64_t steps,
                           std::uint64_t seed);
 
+/// How many swaps are worth trying.
+RUBATO_API std::uint64_t steps_for(std::uint32_t ranks);
+
 /// The genetic algorithm of Hoefler 2008, II.6.1: genes are mappings, at first random; mutation swaps two neighbours;
 /// crossover takes the first part of one and the second part of another; what is not a mapping then is worth nothing.
 /// It ends when 500 generations have brought nothing.

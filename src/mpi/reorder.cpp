@@ -1,0 +1,147 @@
+// Rank 0 searches and tells the others their places. Its network and routes may take much memory, so they are made
+// on one rank alone.
+#include "rubato/reorder.hpp"
+
+#include "mpi/broadcast.hpp"
+#include "mpi/private_communicator.hpp"
+#include "rubato/algorithm.hpp"
+#include "simulate/at_scale.hpp"
+#include "topology/generators.hpp"
+#include "topology/remap.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace rubato::mpi {
+namespace {
+
+constexpr std::size_t name_length = 256;
+
+/// What each process says of itself.
+struct standing {
+    std::int64_t endpoint = -1;  ///< not given
+    char host[name_length] = {};
+};
+
+topology::mapping given_endpoints(const std::vector<standing>& all, const topology::network& net) {
+    topology::mapping where;
+    for (const standing& one : all) {
+        if (one.endpoint < 0 || one.endpoint >= net.endpoints())
+            throw error(fmt::format("rank {} gives {}", where.size(),
+                                    one.endpoint < 0 ? "no endpoint" : fmt::format("endpoint {}", one.endpoint)),
+                        fmt::format("others do, and '{}' has endpoints 0 to {}", net.name(), net.endpoints() - 1),
+                        "give that of each process, or of none");
+        where.push_back(static_cast<topology::vertex>(one.endpoint));
+    }
+    return where;
+}
+
+topology::mapping endpoints_of(const std::vector<standing>& all, const topology::network& net) {
+    if (std::ranges::any_of(all, [](const standing& s) { return s.endpoint >= 0; })) return given_endpoints(all, net);
+    std::map<std::string, topology::vertex, std::less<>> by_name;
+    for (topology::vertex e = 0; e < net.endpoints(); ++e) by_name.emplace(net.name_of(e), e);
+    std::vector<std::string> hosts;
+    for (const standing& one : all) hosts.emplace_back(one.host);
+    if (std::ranges::none_of(hosts, [&](const std::string& host) { return by_name.contains(host); })) {
+        topology::mapping where;
+        for (const std::int32_t host : numbered_hosts(hosts)) where.push_back(static_cast<topology::vertex>(host));
+        if (std::ranges::max(where) >= net.endpoints())
+            throw error(fmt::format("{} hosts on '{}'", std::ranges::max(where) + 1, net.name()),
+                        fmt::format("it has {} endpoints", net.endpoints()), "give a larger network");
+        return where;
+    }
+    topology::mapping where;
+    for (const std::string& host : hosts) {
+        const auto known = by_name.find(host);
+        if (known == by_name.end())
+            throw error(fmt::format("host '{}'", host), fmt::format("'{}' has no such endpoint", net.name()),
+                        "give the endpoint of each process");
+        where.push_back(known->second);
+    }
+    return where;
+}
+
+topology::traffic messages_of(const std::string& what, std::uint32_t ranks) {
+    if (std::optional<topology::traffic> pattern = topology::named_pattern(what, ranks)) return std::move(*pattern);
+    const algorithm& a = find_algorithm(what);
+    problem p;
+    p.what = a.what;
+    p.ranks = static_cast<std::int32_t>(ranks);
+    p.arrivals.assign(ranks, time_ns{});
+    p.round_time = time_ns{1};
+    if (traits(a.what).on_graph) p.neighbours = parse_graph("ring", p.ranks);
+    const layout sizes = layout::uniform(1);
+    shape_table shapes = shapes_of(a, p, std::span(&sizes, 1));
+    return topology::traffic_of(shapes);
+}
+
+/// The endpoint of each place.
+topology::mapping searched(const topology::network& net, const topology::mapping& start, const reordering& how) {
+    const auto ranks = static_cast<std::uint32_t>(start.size());
+    const topology::routes r = topology::route(net, how.routing);
+    const topology::traffic t = messages_of(how.traffic, ranks);
+    return topology::anneal(r, t, start, topology::aim::connections, topology::steps_for(ranks), 1);
+}
+
+topology::mapping in_order(const topology::network& net, const topology::mapping& start) {
+    const std::vector<std::int32_t> places = topology::places_of(net, start);
+    topology::mapping found(start.size());
+    for (std::size_t r = 0; r < start.size(); ++r) found[static_cast<std::size_t>(places[r])] = start[r];
+    return found;
+}
+
+/// The place of each process. Those on one endpoint keep their order.
+std::vector<std::int32_t> find_places(const std::vector<standing>& all, const reordering& how) {
+    const topology::network net = topology::parse_network(how.network);
+    const topology::mapping start = endpoints_of(all, net);
+    const topology::mapping found = how.traffic.empty() ? in_order(net, start) : searched(net, start, how);
+    const auto by_endpoint = [](const topology::mapping& where) {
+        std::vector<std::int32_t> ranks(where.size());
+        std::iota(ranks.begin(), ranks.end(), 0);
+        std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return where[static_cast<std::size_t>(r)]; });
+        return ranks;
+    };
+    const std::vector<std::int32_t> old = by_endpoint(start);
+    const std::vector<std::int32_t> now = by_endpoint(found);
+    std::vector<std::int32_t> result(start.size());
+    for (std::size_t i = 0; i < old.size(); ++i) result[static_cast<std::size_t>(old[i])] = now[i];
+    return result;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> places_in(MPI_Comm user, const reordering& how) {
+    const private_communicator ours(user);
+    const int me = rank_in(ours.get());
+    standing mine;
+    if (how.endpoint) mine.endpoint = *how.endpoint;
+    int length = 0;
+    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+    check(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
+    std::copy_n(name.begin(), std::min<std::size_t>(static_cast<std::size_t>(length), name_length - 1), mine.host);
+    std::vector<standing> all(static_cast<std::size_t>(size_of(ours.get())));
+    check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, ours.get()), "MPI_Allgather");
+    std::vector<std::int32_t> ranks(all.size());
+    std::string trouble;
+    if (me == 0) try {
+            ranks = find_places(all, how);
+        } catch (const error& e) {
+            trouble = e.what();
+        }
+    trouble = broadcast(ours.get(), trouble);
+    if (!trouble.empty()) throw error(trouble);
+    check(PMPI_Bcast(ranks.data(), static_cast<int>(ranks.size()), MPI_INT32_T, 0, ours.get()), "MPI_Bcast");
+    return ranks;
+}
+
+MPI_Comm reordered(MPI_Comm user, const reordering& how) {
+    const std::vector<std::int32_t> places = places_in(user, how);
+    MPI_Comm result = MPI_COMM_NULL;
+    check(MPI_Comm_split(user, 0, places[static_cast<std::size_t>(rank_in(user))], &result), "MPI_Comm_split");
+    return result;
+}
+
+}  // namespace rubato::mpi
