@@ -16,7 +16,7 @@ namespace rubato::mpi {
 /// What is known of the network, and what is to become fast. All but the endpoint are rank 0's, for all ranks.
 struct reordering {
     std::string network{};  ///< as `rubato topo` takes it: "fattree:crossbar=36,ports=648", "file:net.txt,tables=t.txt"
-    std::string routing{};  ///< "modulo", ...; empty: the given tables, or what suits the network
+    std::string routing{};  ///< of traffic: "modulo", ...; empty: the given tables, or what suits the network
     /// An algorithm ("alltoall/bruck") or a pattern ("neighbours:3") whose messages are to meet as little as possible.
     /// Empty: near ranks follow each other, which suits rings and trees of any kind.
     std::string traffic{};

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 
@@ -23,7 +24,7 @@ constexpr std::size_t name_length = 256;
 /// What each process says of itself.
 struct standing {
     std::int64_t endpoint = -1;  ///< not given
-    char host[name_length] = {};
+    std::array<char, name_length> host{};
 };
 
 topology::mapping given_endpoints(const std::vector<standing>& all, const topology::network& net) {
@@ -44,7 +45,7 @@ topology::mapping endpoints_of(const std::vector<standing>& all, const topology:
     std::map<std::string, topology::vertex, std::less<>> by_name;
     for (topology::vertex e = 0; e < net.endpoints(); ++e) by_name.emplace(net.name_of(e), e);
     std::vector<std::string> hosts;
-    for (const standing& one : all) hosts.emplace_back(one.host);
+    for (const standing& one : all) hosts.emplace_back(one.host.data());
     if (std::ranges::none_of(hosts, [&](const std::string& host) { return by_name.contains(host); })) {
         topology::mapping where;
         for (const std::int32_t host : numbered_hosts(hosts)) where.push_back(static_cast<topology::vertex>(host));
@@ -111,6 +112,16 @@ std::vector<std::int32_t> find_places(const std::vector<standing>& all, const re
     return result;
 }
 
+/// Gives what is wrong, or nothing.
+std::string try_to_find(std::vector<std::int32_t>& places, const std::vector<standing>& all, const reordering& how) {
+    try {
+        places = find_places(all, how);
+        return "";
+    } catch (const std::exception& e) {  // the other ranks wait for it
+        return e.what();
+    }
+}
+
 }  // namespace
 
 std::vector<std::int32_t> places_in(MPI_Comm user, const reordering& how) {
@@ -121,20 +132,15 @@ std::vector<std::int32_t> places_in(MPI_Comm user, const reordering& how) {
     int length = 0;
     std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
     check(MPI_Get_processor_name(name.data(), &length), "MPI_Get_processor_name");
-    std::copy_n(name.begin(), std::min<std::size_t>(static_cast<std::size_t>(length), name_length - 1), mine.host);
+    std::copy_n(name.begin(), std::min<std::size_t>(static_cast<std::size_t>(length), name_length - 1),
+                mine.host.begin());
     std::vector<standing> all(static_cast<std::size_t>(size_of(ours.get())));
     check(PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, ours.get()), "MPI_Allgather");
-    std::vector<std::int32_t> ranks(all.size());
-    std::string trouble;
-    if (me == 0) try {
-            ranks = find_places(all, how);
-        } catch (const error& e) {
-            trouble = e.what();
-        }
-    trouble = broadcast(ours.get(), trouble);
+    std::vector<std::int32_t> places(all.size());
+    const std::string trouble = broadcast(ours.get(), me == 0 ? try_to_find(places, all, how) : "");
     if (!trouble.empty()) throw error(trouble);
-    check(PMPI_Bcast(ranks.data(), static_cast<int>(ranks.size()), MPI_INT32_T, 0, ours.get()), "MPI_Bcast");
-    return ranks;
+    check(PMPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_INT32_T, 0, ours.get()), "MPI_Bcast");
+    return places;
 }
 
 MPI_Comm reordered(MPI_Comm user, const reordering& how) {
