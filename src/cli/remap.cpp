@@ -151,7 +151,7 @@ void add_remap(CLI::App& command, int&) {
         "of the largest congestion of a connection, the sum over all connections, and the sum over all cables "
         "(Hoefler\n"
         "2008, II.6). In an observed program, each collective counts as the algorithm that MPI libraries use for its\n"
-        "size, and each call as a round of its own.\n"
+        "size. Communicators without common ranks that make the same calls from one place do so at the same time.\n"
         "Examples:\n"
         "  rubato remap fattree:crossbar=8,ports=16 allgather/bruck --routing modulo\n"
         "  rubato remap torus:4x4x4 neighbours:3 --start random:1 --json\n"
