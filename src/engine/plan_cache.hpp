@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace rubato {
 
@@ -42,7 +43,7 @@ public:
     };
 
     explicit plan_cache(rank me) : plan_cache(me, settings{}) {}
-    plan_cache(rank me, settings how) : me_(me), how_(how) {}
+    plan_cache(rank me, settings how) : me_(me), how_(std::move(how)) {}
 
     /// Throws, and keeps nothing, if the algorithm cannot solve the problem. The plan lives as long as it is held.
     std::shared_ptr<entry> get(const algorithm& a, const problem& p);
