@@ -1,20 +1,21 @@
 // Is the emulated network as fast as it should be? Compares measured times of simple patterns with what the links
-// allow. Called by tools/netcluster check with one rank per host: BITS_PER_SECOND MTU RACKS UPLINK_BITS_PER_SECOND.
+// allow. Called by tools/netcluster check with one rank per host: BITS_PER_SECOND MTU RACKS UPLINK_BITS_PER_SECOND
+// UPLINKS.
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { repetitions = 7, segments = 32 };
+enum { repetitions = 7, segments = 32, most_uplinks = 16 };
 
-static int ranks, me, racks;
+static int ranks, me, racks, uplinks;
 static double link_rate, uplink_rate;  // bytes of data per second
 static double packet_time;             // on a host's link
 static double acknowledgements;        // what these add to the time of a link that carries data both ways
 static int segment;                    // bytes; messages below 64 KiB are sent at once, without asking the receiver
 static char* buffer;
-static MPI_Request requests[2 * segments];
+static MPI_Request requests[(1 + most_uplinks) * segments];
 
 static double now(void) {  // the same on all ranks: they are on one machine
     struct timespec t;
@@ -48,8 +49,8 @@ static int start_sending(int to, int used) {
 }
 
 static int start_receiving(int from, int used) {
-    for (int i = 0; i < segments; ++i)
-        MPI_Irecv(place(segments + i), segment, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests[used++]);
+    for (int i = 0; i < segments; ++i, ++used)
+        MPI_Irecv(place(segments + used), segment, MPI_BYTE, from, i, MPI_COMM_WORLD, &requests[used]);
     return used;
 }
 
@@ -113,6 +114,39 @@ static double chain_expected(void) {
     return (ranks > 2 ? acknowledgements : 1) * (first_segment + (segments - 1) * slowest);
 }
 
+// Each sends to the next rack: its i-th host to the i-th there, so that messages take the uplinks in turn...
+static int partner(int from) { return (from + ranks / racks) % ranks; }
+// ... or to the i-th of those to which messages take the same uplink.
+static int partner_by_one_uplink(int from) {
+    const int inside = ranks / racks;
+    const int first = partner(from - from % inside);
+    return first + from % inside * uplinks % inside;
+}
+
+static void send_to(int (*to)(int)) {
+    int used = 0;
+    for (int r = 0; r < ranks; ++r)
+        if (to(r) == me) used = start_receiving(r, used);
+    MPI_Waitall(start_sending(to(me), used), requests, MPI_STATUSES_IGNORE);
+}
+
+static double expected_to(int (*to)(int)) {
+    double longest = 0;
+    for (int r = 0; r < ranks; ++r) {
+        int into = 0;    // the same host
+        int beside = 0;  // from the same rack, by the same uplink
+        for (int s = 0; s < ranks; ++s) {
+            into += to(s) == to(r);
+            beside += rack_of(s) == rack_of(r) && to(s) % uplinks == to(r) % uplinks;
+        }
+        longest = max(longest, max(into / link_rate, beside / uplink_rate));
+    }
+    return acknowledgements * segments * segment * longest;
+}
+
+static void across(void) { send_to(partner); }
+static void by_one_uplink(void) { send_to(partner_by_one_uplink); }
+
 static int ascending(const void* a, const void* b) {
     const double x = *(const double*)a;
     const double y = *(const double*)b;
@@ -148,7 +182,7 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    if (argc != 5 || ranks < 2) {
+    if (argc != 6 || ranks < 2) {
         if (me == 0)
             fprintf(stderr, "netcluster_check: to be called by 'tools/netcluster check', on two hosts or more\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -161,10 +195,11 @@ int main(int argc, char** argv) {
     uplink_rate = atof(argv[4]) / 8 * share;
     packet_time = (mtu - 52) / link_rate;
     racks = atoi(argv[3]);
+    uplinks = atoi(argv[5]);
     acknowledgements = 1 + 66 / (2 * (mtu + 14));
     segment = (int)(link_rate * 0.085 / segments);  // 85 ms for all of them
     if (segment > 32768) segment = 32768;
-    buffer = calloc((size_t)2 * segments, (size_t)segment);
+    buffer = calloc((size_t)(1 + most_uplinks) * segments, (size_t)segment);
     if (!buffer) MPI_Abort(MPI_COMM_WORLD, 1);
 
     if (me == 0) printf("%-10s %11s %11s %7s\n", "PATTERN", "MEASURED", "EXPECTED", "RATIO");
@@ -172,6 +207,10 @@ int main(int argc, char** argv) {
     good &= compare("ring", ring, ring_expected());
     good &= compare("incast", incast, incast_expected());
     good &= compare("chain", chain, chain_expected());
+    if (racks > 0 && ranks % racks == 0 && ranks > racks) {
+        good &= compare("racks", across, expected_to(partner));
+        if (uplinks > 1) good &= compare("one uplink", by_one_uplink, expected_to(partner_by_one_uplink));
+    }
     if (me == 0 && !good) printf("More than 10 %% off: do not believe times measured here (docs/netcluster.md).\n");
     free(buffer);
     MPI_Finalize();
