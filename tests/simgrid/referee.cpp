@@ -7,6 +7,7 @@
 //   ports   as under hockney: a rank's sends follow each other, and so do its receives. Then no messages share a link.
 //   free    as under loggp without o and g: a rank sends what is ready, and messages are received before the rank asks
 //           for them. In LogGP an interface serves one message after the other, in SimGrid all at once.
+#include "apart.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "simulate/at_scale.hpp"
@@ -19,9 +20,6 @@
 #include <array>
 #include <cmath>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace rubato {
 namespace {
 
@@ -33,7 +31,7 @@ constexpr double per_combined_byte = 1e-9;
 
 enum class play : std::uint8_t { ports, free };
 
-/// One run. SimGrid can be started once in a process.
+/// One run.
 class star {
 public:
     star(shape_table& ranks, std::span<const time_ns> arrivals, play how)
@@ -132,33 +130,6 @@ private:
     std::vector<double> exits_{};
 };
 
-/// In a process of its own.
-std::vector<double> by_simgrid(shape_table& ranks, std::span<const time_ns> arrivals, play how) {
-    std::array<int, 2> pipe{};
-    if (::pipe(pipe.data()) != 0) throw error("no pipe");
-    std::fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        const std::vector<double> exits = star(ranks, arrivals, how).exits();
-        const auto size = static_cast<ssize_t>(exits.size() * sizeof(double));
-        _exit(write(pipe[1], exits.data(), static_cast<std::size_t>(size)) == size ? 0 : 1);
-    }
-    close(pipe[1]);
-    std::vector<double> exits(ranks.ranks());
-    auto* to = reinterpret_cast<char*>(exits.data());
-    for (std::size_t left = exits.size() * sizeof(double); left > 0;) {
-        const ssize_t n = read(pipe[0], to, left);
-        if (n <= 0) break;
-        to += n;
-        left -= static_cast<std::size_t>(n);
-    }
-    close(pipe[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (status != 0) throw error("SimGrid failed");
-    return exits;
-}
-
 struct comparison {
     double ours = 0;  ///< the last exit, s
     double theirs = 0;
@@ -167,7 +138,7 @@ struct comparison {
 
 comparison compare(const model& m, shape_table& ranks, std::span<const time_ns> arrivals, play how) {
     comparison c;
-    const std::vector<double> theirs = by_simgrid(ranks, arrivals, how);
+    const std::vector<double> theirs = apart(ranks.ranks(), [&] { return star(ranks, arrivals, how).exits(); });
     const std::vector<time_ns> ours = simulate(m, ranks, arrivals).exits;
     c.theirs = std::ranges::max(theirs);
     c.ours = static_cast<double>(std::ranges::max(ours).count()) / 1e9;
