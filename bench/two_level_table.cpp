@@ -35,6 +35,7 @@ struct row {
     const results::measured_case* what;
     const results::contestant* how;
     estimate measured;
+    std::size_t calls;
     double simulated;
     double by_simgrid;
 };
@@ -72,7 +73,7 @@ std::vector<row> rows_of(const setting& on, const std::vector<results::run>& run
                     times.push_back(run_ms(s));
             const auto what = std::ranges::find(r.cases, c.in_case, &results::measured_case::number);
             if (times.empty() || what == r.cases.end() || c.id.empty()) continue;
-            simulate_row(on, rows.emplace_back(row{&*what, &c, estimate_median(times), 0, 0}));
+            simulate_row(on, rows.emplace_back(row{&*what, &c, estimate_median(times), times.size(), 0, 0}));
         }
     return rows;
 }
@@ -90,15 +91,15 @@ void summarise(std::string_view who, const std::vector<row>& rows, double row::*
 
 void print(const std::vector<row>& rows) {
     std::vector<std::vector<std::string>> cells{
-        {"algorithm", "bytes", "arrivals", "emulated, ms", "95 %", "simulated, ms", "", "SimGrid, ms", ""}};
+        {"algorithm", "bytes", "arrivals", "calls", "emulated, ms", "95 %", "simulated, ms", "", "SimGrid, ms", ""}};
     for (const row& r : rows) {
         const std::string& pattern = r.what->pattern;
         cells.push_back(
             {r.how->name, format_bytes(r.what->bytes),
              pattern.find(',') == std::string::npos || pattern.find(':') != std::string::npos ? pattern : "spread",
-             fmt::format("{:.1f}", r.measured.value), fmt::format("{:.1f}-{:.1f}", r.measured.low, r.measured.high),
-             fmt::format("{:.1f}", r.simulated), off(r.simulated, r),
-             r.by_simgrid > 0 ? fmt::format("{:.1f}", r.by_simgrid) : "",
+             fmt::format("{}", r.calls), fmt::format("{:.1f}", r.measured.value),
+             fmt::format("{:.1f}-{:.1f}", r.measured.low, r.measured.high), fmt::format("{:.1f}", r.simulated),
+             off(r.simulated, r), r.by_simgrid > 0 ? fmt::format("{:.1f}", r.by_simgrid) : "",
              r.by_simgrid > 0 ? off(r.by_simgrid, r) : ""});
     }
     print_table(cells);

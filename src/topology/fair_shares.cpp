@@ -5,6 +5,11 @@
 
 namespace rubato::topology {
 
+void fair_shares::reset() {
+    for (const channel c : taken_) left_[c] = 1;
+    taken_.clear();
+}
+
 const std::vector<double>& fair_shares::of(std::span<const std::span<const channel>> paths) {
     constexpr double growing = -1;
     rates_.assign(paths.size(), growing);
@@ -15,12 +20,12 @@ const std::vector<double>& fair_shares::of(std::span<const std::span<const chann
             if (count_[c]++ == 0) used_.push_back(c);
             ++hops;
         }
+    taken_.insert(taken_.end(), used_.begin(), used_.end());
     on_.resize(hops);
     std::uint32_t next = 0;
     heap_.clear();
     for (const channel c : used_) {
-        left_[c] = 1;
-        heap_.push_back({1. / count_[c], c});
+        heap_.push_back({left_[c] / count_[c], c});
         next += count_[c];
         first_[c] = next;  // counted down while its paths are entered
     }

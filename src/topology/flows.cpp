@@ -6,21 +6,33 @@
 
 namespace rubato::topology {
 
-void flows::start(vertex from, vertex to, double bytes, std::uint64_t id) {
+void flows::start(vertex from, vertex to, double bytes, std::uint64_t id, bool in_turn) {
     transfer& t = all_.emplace_back();
     routes_->along(from, to, [&t](channel c) { t.path.push_back(c); });
     t.left = bytes;
     t.id = id;
+    t.in_turn = in_turn;
     changed_ = true;
 }
 
 void flows::share() {
     if (!std::exchange(changed_, false)) return;
+    // Those with as many before them share what is left together.
+    std::vector<std::vector<std::size_t>> turns(1);
+    ahead_.assign(routes_->net().channels(), 0);
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+        const std::size_t turn = all_[i].in_turn ? ahead_[all_[i].path.front()]++ : 0;
+        if (turn == turns.size()) turns.emplace_back();
+        turns[turn].push_back(i);
+    }
+    shares_.reset();
     std::vector<std::span<const channel>> paths;
-    paths.reserve(all_.size());
-    for (const transfer& t : all_) paths.emplace_back(t.path);
-    const std::vector<double>& rates = shares_.of(paths);
-    for (std::size_t i = 0; i < all_.size(); ++i) all_[i].rate = rates[i];
+    for (const std::vector<std::size_t>& turn : turns) {
+        paths.clear();
+        for (const std::size_t i : turn) paths.emplace_back(all_[i].path);
+        const std::vector<double>& rates = shares_.of(paths);
+        for (std::size_t k = 0; k < turn.size(); ++k) all_[turn[k]].rate = rates[k];
+    }
 }
 
 std::span<const flows::transfer> flows::under_way() {

@@ -52,7 +52,7 @@ public:
                 const auto rank = static_cast<std::uint32_t>(id >> 32);
                 const auto step = static_cast<std::uint32_t>(id);
                 push({now, rank, step, happening::left});
-                go_on(lines_[{rank, peer_of(rank, step)}], rank, now);
+                if (!in_turn(rank, at(rank, step))) go_on(lines_[{rank, peer_of(rank, step)}], rank, now);
             }
             while (!heap_.empty() && heap_.front().time == now) {
                 std::ranges::pop_heap(heap_, std::greater{});
@@ -75,6 +75,8 @@ protected:
     virtual void handle(const happening& h) = 0;
     /// A step waits for no other step of its rank.
     virtual void is_free(std::uint32_t rank, std::uint32_t step) = 0;
+    /// Whether a message waits for those that its endpoint sends before it.
+    virtual bool in_turn(std::uint32_t rank, const shape_step& t) const = 0;
     /// Bytes of a message that take time.
     virtual double timed_bytes(const shape_step& t) const = 0;
 
@@ -116,16 +118,25 @@ private:
             const std::int64_t takes = whole_ns(timed_bytes(at(h.rank, h.step)) * inside_);
             return push({h.time + takes, h.rank, h.step, happening::left});
         }
+        if (in_turn(h.rank, at(h.rank, h.step))) {
+            if (!transfers(h.rank, h.step, true)) push({h.time, h.rank, h.step, happening::left});
+            return;
+        }
         std::deque<std::uint32_t>& line = lines_[{h.rank, peer}];
         line.push_back(h.step);
         if (line.size() == 1) start(line, h.rank, h.time);
     }
+    /// False if it takes no time.
+    bool transfers(std::uint32_t rank, std::uint32_t step, bool in_turn) {
+        const double bytes = timed_bytes(at(rank, step));
+        if (bytes * ns_per_byte_ < 0.5) return false;
+        flows_.start(where_[rank], where_[peer_of(rank, step)], bytes, (std::uint64_t{rank} << 32) | step, in_turn);
+        return true;
+    }
     /// The first of the messages from one rank to another, which follow each other.
     void start(std::deque<std::uint32_t>& line, std::uint32_t rank, std::int64_t now) {
         const std::uint32_t step = line.front();
-        const double bytes = timed_bytes(at(rank, step));
-        if (bytes * ns_per_byte_ >= 0.5)
-            return flows_.start(where_[rank], where_[peer_of(rank, step)], bytes, (std::uint64_t{rank} << 32) | step);
+        if (transfers(rank, step, false)) return;
         push({now, rank, step, happening::left});
         go_on(line, rank, now);
     }
@@ -187,6 +198,7 @@ private:
         done(h.rank, h.step, start, h.time);
         done(peer, there, start, h.time);
     }
+    bool in_turn(std::uint32_t, const shape_step&) const override { return false; }
     double timed_bytes(const shape_step& t) const override { return static_cast<double>(t.bytes); }
 
     void done(std::uint32_t rank, std::uint32_t step, std::int64_t start, std::int64_t end) {
@@ -271,6 +283,10 @@ private:
             if (t.next[0] != none) release(h.rank, t.next[0], h.time);
             if (t.distance != none) push({taken_over, h.rank, h.step, happening::begins});
         }
+    }
+    /// A library that asks the receivers of large messages gives the others to the interface whole.
+    bool in_turn(std::uint32_t rank, const shape_step& t) const override {
+        return model_of(rank, t).rendezvous != loggp{}.rendezvous && !waits_for_receiver(rank, t);
     }
     double timed_bytes(const shape_step& t) const override { return std::max(static_cast<double>(t.bytes) - 1, 0.); }
 

@@ -57,6 +57,29 @@ TEST(flows, end_when_their_bytes_have_passed) {
     EXPECT_EQ(f.next_end(), 140);
 }
 
+// The first of each endpoint come first; what they do not need is for the next.
+TEST(flows, in_turn_get_what_is_left) {
+    const network net = parse_network("fattree:crossbar=5,ports=8,oversubscription=1:4");  // one cable up per leaf
+    const routes r = route(net);
+    flows f(r, 1);
+    const auto rates = [&f] {
+        std::vector<double> all;
+        for (const flows::transfer& t : f.under_way()) all.push_back(t.rate);
+        return all;
+    };
+    f.start(0, 4, 1000, 0, true);
+    f.start(1, 5, 1000, 1, true);  // by the same uplink
+    f.start(0, 1, 1000, 2, true);
+    f.start(0, 2, 1000, 3, true);
+    EXPECT_EQ(rates(), (std::vector<double>{0.5, 0.5, 0.5, 0}));
+    f.start(0, 3, 1000, 4);  // does not wait for its turn
+    EXPECT_EQ(rates(), (std::vector<double>{0.5, 0.5, 0, 0, 0.5}));
+    std::vector<std::uint64_t> ended;
+    f.run_until(f.next_end(), ended);
+    EXPECT_EQ(ended, (std::vector<std::uint64_t>{0, 1, 4}));
+    EXPECT_EQ(rates(), (std::vector<double>{1, 0}));
+}
+
 struct setting {
     const char* id;
     std::int32_t ranks;
