@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     record(file);
     bool good = true;
     fmt::print("{} calls of {} ranks\n{:<12} {:>8} {:>12} {:>10}\n", calls, ranks, "format", "s", "memory, MiB", "MiB");
-    for (const std::string format : {"otf2", "perfetto", "csv", "prometheus"}) {
+    for (const std::string format : {"otf2", "perfetto", "csv", "prometheus", "goal"}) {
         const std::string output = folder / format;
         const took t = run({argv[1], "export", file, "--format", format, "-o", output});
         fmt::print("{:<12} {:>8.2f} {:>12.0f} {:>10.1f}\n", format, t.seconds, t.mebibytes, mebibytes_in(output));

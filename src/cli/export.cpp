@@ -21,15 +21,16 @@ struct export_options {
     bool json = false;
 };
 
-/// Of a trace that was written.
-void tell(const export_options& o, const exports::trace& t) {
-    const std::uint64_t written = t.calls - std::min(t.calls, t.missing);
+std::uint64_t calls_in(const exports::trace& t) { return t.calls - std::min(t.calls, t.missing); }
+
+/// Of a trace of which so many calls were written as such.
+void tell(const export_options& o, const exports::trace& t, std::uint64_t written) {
     if (o.json)
         return write_out(nlohmann::json{{"format", o.format},
                                         {"output", o.output},
                                         {"ranks", t.ranks()},
                                         {"calls", written},
-                                        {"missing", t.missing},
+                                        {"missing", t.calls - std::min(t.calls, written)},
                                         {"ended", t.ended}}
                              .dump(2) +
                          '\n');
@@ -38,6 +39,9 @@ void tell(const export_options& o, const exports::trace& t) {
         text += fmt::format("{}: {}\n", exports::missing_text(t),
                             written > 0 ? "their times were not kept; 'rubato exec --record all,limit=1GiB' keeps more"
                                         : "no times were kept; observe the program with 'rubato exec --record all'");
+    if (written < calls_in(t))
+        text += fmt::format("{} calls are computing in it: not all their ranks kept them, or they are of neighbours\n",
+                            calls_in(t) - written);
     if (!t.ended) text += "The program did not end, or is still running.\n";
     if (o.output == "-")
         std::fputs(text.c_str(), stderr);
@@ -54,13 +58,18 @@ void export_observed(const export_options& o) {
     if (o.format == "otf2") {
         const exports::trace t = exports::read_trace(o.files.front());
         exports::write_otf2(t, o.output);
-        return tell(o, t);
+        return tell(o, t, calls_in(t));
     }
     const files::output_file out(o.output);
     const exports::trace t = exports::read_trace(o.files.front());
-    const auto write = o.format == "csv" ? exports::write_csv : exports::write_perfetto;
-    out.write([&](const exports::piece_taker& put) { write(t, put); });
-    tell(o, t);
+    std::uint64_t written = calls_in(t);
+    out.write([&](const exports::piece_taker& put) {
+        if (o.format == "goal")
+            written = exports::write_goal(t, observe::read(o.files.front()), o.files.front(), put);
+        else
+            (o.format == "csv" ? exports::write_csv : exports::write_perfetto)(t, put);
+    });
+    tell(o, t, written);
 }
 
 void export_measured(const export_options& o) {
@@ -82,8 +91,8 @@ void add_export(CLI::App& command, int&) {
     CLI::App* app =
         command.add_subcommand("export", "write what was observed or measured in the format of another tool");
     app->add_option("FILES", o->files, "the file of an observed program, or files of 'rubato bench'")->required();
-    app->add_option("--format", o->format, "otf2, perfetto, csv or prometheus")
-        ->check(CLI::IsMember({"otf2", "perfetto", "csv", "prometheus"}).description(""))
+    app->add_option("--format", o->format, "otf2, perfetto, csv, prometheus or goal")
+        ->check(CLI::IsMember({"otf2", "perfetto", "csv", "prometheus", "goal"}).description(""))
         ->required()
         ->type_name("FORMAT");
     app->add_option("-o,--output", o->output,
@@ -97,7 +106,7 @@ void add_export(CLI::App& command, int&) {
         "times\n"
         "in nanoseconds from the beginning; of measurements, as 'rubato report --csv'. prometheus: sums for the "
         "textfile\n"
-        "collector of node exporter.\n"
+        "collector of node exporter. goal: computing, and calls as messages, for LogGOPSim and 'rubato goal read'.\n"
         "A program that was observed with --record all has every call in FILE.calls. Otherwise the calls are those "
         "whose\n"
         "times were kept as examples. If the program did not end, they are what its ranks left in FILE.parts.\n"
@@ -106,6 +115,7 @@ void add_export(CLI::App& command, int&) {
         "  rubato export solver.rubato --format otf2 -o solver.otf2\n"
         "  rubato export solver.rubato --format csv -o solver.csv\n"
         "  rubato export solver.rubato --format prometheus -o solver.prom\n"
+        "  rubato export solver.rubato --format goal -o solver.goal\n"
         "  rubato export reduce.jsonl --format csv -o samples.csv");
     app->callback([o] {
         if (o->json && o->output == "-")

@@ -45,8 +45,8 @@ void import_trace(const import_options& o) {
                                         {"places", seen.sites.size()}}
                              .dump(2) +
                          '\n');
-    write_out(fmt::format("{} calls of {} ranks, from {} places: rubato report {}\n", t.calls, seen.ranks,
-                          seen.sites.size(), o.output));
+    write_out(fmt::format("{} calls of {} ranks, from {} place{}: rubato report {}\n", t.calls, seen.ranks,
+                          seen.sites.size(), seen.sites.size() == 1 ? "" : "s", o.output));
 }
 
 }  // namespace

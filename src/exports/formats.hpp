@@ -19,6 +19,11 @@ void write_perfetto(const trace& t, const piece_taker& put);
 /// was built without the library.
 void write_otf2(const trace& t, const std::filesystem::path& folder);
 
+/// GOAL, for LogGOPSim and 'rubato goal read': computing as calc, calls as the messages of an algorithm. Returns how
+/// many calls of ranks are in it; the others are calc. Throws if there are none.
+std::uint64_t write_goal(const trace& t, const observe::observation& of, const std::string& file,
+                         const piece_taker& put);
+
 /// For the textfile collector of Prometheus's node exporter.
 std::string prometheus_text(const observe::observation& o);
 std::string prometheus_text(std::span<const results::run> runs);

@@ -54,6 +54,9 @@ RUBATO_API goal_file read_goal(const std::string& name);
 /// The same of what was read already.
 RUBATO_API goal_file parse_goal(std::string_view content, const std::string& name);
 RUBATO_API std::string goal_text(std::span<const goal_rank> all);
+/// What `goal_text` is made of.
+std::string goal_head(std::size_t ranks);
+std::string goal_text_of(std::int32_t rank, const goal_rank& one);
 RUBATO_API std::string goal_binary(std::span<const goal_rank> all);
 
 /// What the ranks do. A receive takes the message that its sender lists in its turn among those of the same two ranks

@@ -215,23 +215,27 @@ std::vector<goal_rank> parse_goal_text(std::string_view text, const std::string&
     return text_reader().read(text, name);
 }
 
-std::string goal_text(std::span<const goal_rank> all) {
-    std::string out = fmt::format("num_ranks {}\n", all.size());
+std::string goal_head(std::size_t ranks) { return fmt::format("num_ranks {}\n", ranks); }
+
+std::string goal_text_of(std::int32_t rank, const goal_rank& one) {
+    std::string out = fmt::format("\nrank {} {{\n", rank);
     const auto to = std::back_inserter(out);
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        fmt::format_to(to, "\nrank {} {{\n", r);
-        for (std::size_t i = 0; i < all[r].ops.size(); ++i) {
-            const goal_op& op = all[r].ops[i];
-            if (op.kind == goal_kind::calc)
-                fmt::format_to(to, "l{}: calc {}\n", i + 1, op.size);
-            else
-                fmt::format_to(to, "l{}: {} {}b {} {} tag {}\n", i + 1, op.kind == goal_kind::send ? "send" : "recv",
-                               op.size, op.kind == goal_kind::send ? "to" : "from", op.peer, op.tag);
-        }
-        for (const goal_wait& w : all[r].waits)
-            fmt::format_to(to, "l{} {} l{}\n", w.op + 1, w.begin ? "irequires" : "requires", w.other + 1);
-        out += "}\n";
+    for (std::size_t i = 0; i < one.ops.size(); ++i) {
+        const goal_op& op = one.ops[i];
+        if (op.kind == goal_kind::calc)
+            fmt::format_to(to, "l{}: calc {}\n", i + 1, op.size);
+        else
+            fmt::format_to(to, "l{}: {} {}b {} {} tag {}\n", i + 1, op.kind == goal_kind::send ? "send" : "recv",
+                           op.size, op.kind == goal_kind::send ? "to" : "from", op.peer, op.tag);
     }
+    for (const goal_wait& w : one.waits)
+        fmt::format_to(to, "l{} {} l{}\n", w.op + 1, w.begin ? "irequires" : "requires", w.other + 1);
+    return out + "}\n";
+}
+
+std::string goal_text(std::span<const goal_rank> all) {
+    std::string out = goal_head(all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) out += goal_text_of(static_cast<std::int32_t>(r), all[r]);
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include "rubato/simulate.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,9 +25,10 @@ struct program_call {
     std::uint32_t segments = 0;  ///< 0: those that suit the network
     std::shared_ptr<const graph> neighbours{};
     std::vector<std::int32_t> members{};  ///< ranks that take part; empty: all
+    bool blocking = true;                 ///< false: what follows does not wait for its end
 };
 
-/// Before a call each rank computes for its time.
+/// Before a call each of its ranks computes for its time.
 struct program_event {
     std::size_t call = 0;  ///< of program::calls; as many as there are: none, ranks only compute
     std::vector<time_ns> computing{};
@@ -74,5 +76,10 @@ struct played_program {
 /// algorithm cannot do it.
 RUBATO_API played_program play(const program& p, const model& network, const program_plan& plan,
                                const simulation_options& how);
+
+/// The same events as GOAL text, handed over in pieces: computing is calc, calls are the messages of their algorithms.
+/// Throws as `play` does.
+RUBATO_API void write_goal(const program& p, const model& network, const program_plan& plan,
+                           const std::function<void(std::string_view)>& put);
 
 }  // namespace rubato

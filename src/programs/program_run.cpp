@@ -1,4 +1,6 @@
 #include "programs/program.hpp"
+
+#include "programs/goal.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/choose.hpp"
 #include "simulate/at_scale.hpp"
@@ -12,6 +14,7 @@ namespace rubato {
 namespace {
 
 constexpr std::uint64_t most_steps = std::uint64_t{1} << 23;  // some 1 GiB
+constexpr std::uint64_t steps_at_once = std::uint64_t{1} << 20;
 
 /// How a call is done: the algorithm and its schedules.
 class way {
@@ -43,8 +46,7 @@ public:
     /// For ranks that compute so long before.
     const std::vector<sized_schedule>& schedules(const std::vector<time_ns>& computing) {
         if (!use_->arrival_aware) return built_;
-        for (std::int32_t i = 0; i < problem_.ranks; ++i)
-            problem_.arrivals[static_cast<std::size_t>(i)] = computing[static_cast<std::size_t>(member(i))];
+        problem_.arrivals = computing;
         const time_ns first = std::ranges::min(problem_.arrivals);
         for (time_ns& t : problem_.arrivals) t -= first;
         build();
@@ -124,7 +126,7 @@ struct stream {
         s.work = for_how_long.count();
         computing.push_back(add(s));
     }
-    void call(const sized_schedule& what, std::uint32_t first_message, const way& members) {
+    void call(const sized_schedule& what, std::uint32_t first_message, const way& members, bool blocking) {
         const std::uint32_t arrival = add({});
         const auto offset = arrival + 1;
         std::vector<bool> is_last(what.steps.size(), true);
@@ -149,44 +151,72 @@ struct stream {
         if (waits_for.empty()) waits_for.push_back(arrival);
         steps.add({}, waits_for);
         stays.push_back({arrival, static_cast<std::uint32_t>(steps.steps.size()) - 1});
+        before_ = blocking ? stays.back().exit : arrival;
     }
 
 private:
-    /// After everything before.
+    /// After everything before that blocks.
     std::uint32_t add(const sized_step& s) {
         const auto me = static_cast<std::uint32_t>(steps.steps.size());
-        const std::uint32_t before = me - 1;
-        steps.add(s, me == 0 ? std::span<const std::uint32_t>{} : std::span(&before, 1));
+        steps.add(s, me == 0 ? std::span<const std::uint32_t>{} : std::span(&before_, 1));
+        before_ = me;
         return me;
     }
+
+    std::uint32_t before_ = 0;
 };
 
 void check_size(std::uint64_t steps, std::uint64_t messages) {
     if (steps > most_steps || messages > UINT32_MAX)
-        throw error(fmt::format("a program of more than {} steps", most_steps), "it would take several gigabytes",
-                    "give fewer ranks, repeats or segments");
+        throw error(fmt::format("a program of more than {} {}", steps > most_steps ? most_steps : UINT32_MAX,
+                                steps > most_steps ? "steps" : "messages between two ranks"),
+                    "it would take several gigabytes", "give fewer ranks, repeats or segments");
 }
 
-std::vector<stream> join(const program& p, std::vector<way>& ways) {
-    std::vector<stream> all(static_cast<std::size_t>(p.ranks));
+std::vector<way> ways_of(const program& p, const model& network, const program_plan& plan,
+                         const simulation_options& how) {
+    std::vector<way> ways;
+    ways.reserve(p.calls.size());
+    for (const program_call& c : p.calls) {
+        try {
+            ways.emplace_back(p, c, network, plan, how);
+        } catch (const error& e) {
+            throw error(fmt::format("{}: {}", c.place, e.what()));
+        }
+    }
+    return ways;
+}
+
+/// Of all ranks, as far as that is known before schedules are planned by arrivals.
+std::uint64_t steps_of(const program& p, const std::vector<way>& ways) {
+    std::uint64_t steps = 0;
+    for (const program_event& e : p.events)
+        steps += e.call < p.calls.size() ? ways[e.call].steps() : e.computing.size();
+    return steps;
+}
+
+/// The streams of some successive ranks.
+std::vector<stream> join(const program& p, std::vector<way>& ways, std::int32_t first, std::int32_t end) {
+    std::vector<stream> some(static_cast<std::size_t>(end - first));
     std::uint64_t steps = 0;
     std::uint64_t first_message = 0;
-    for (const program_event& e : p.events) steps += e.call < p.calls.size() ? ways[e.call].steps() : 0;
-    check_size(steps, 0);
-    steps = 0;
     for (const program_event& e : p.events) {
-        for (std::size_t r = 0; r < all.size(); ++r) all[r].compute(e.computing[r]);
-        if (e.call == p.calls.size()) continue;
-        way& w = ways[e.call];
-        const std::vector<sized_schedule>& schedules = w.schedules(e.computing);
-        for (std::int32_t i = 0; i < w.ranks(); ++i)
-            all[static_cast<std::size_t>(w.member(i))].call(schedules[static_cast<std::size_t>(i)],
-                                                            static_cast<std::uint32_t>(first_message), w);
-        steps += w.steps();
-        first_message += w.messages();
+        const bool calls = e.call < p.calls.size();
+        const std::vector<sized_schedule>* const schedules = calls ? &ways[e.call].schedules(e.computing) : nullptr;
+        for (std::int32_t i = 0; i < static_cast<std::int32_t>(e.computing.size()); ++i) {
+            const std::int32_t r = calls ? ways[e.call].member(i) : i;
+            if (r < first || r >= end) continue;
+            stream& s = some[static_cast<std::size_t>(r - first)];
+            s.compute(e.computing[static_cast<std::size_t>(i)]);
+            if (!calls) continue;
+            s.call((*schedules)[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(first_message), ways[e.call],
+                   p.calls[e.call].blocking);
+            steps += (*schedules)[static_cast<std::size_t>(i)].steps.size() + 3;
+        }
+        if (calls) first_message += ways[e.call].messages();
         check_size(steps, first_message);
     }
-    return all;
+    return some;
 }
 
 /// Means over the events of each call.
@@ -216,38 +246,48 @@ std::vector<played_call> describe(const program& p, const std::vector<way>& ways
     return calls;
 }
 
+/// Empty: all ranks.
+std::span<const std::int32_t> members_of(const program& p, const program_event& e) {
+    return e.call < p.calls.size() ? std::span<const std::int32_t>(p.calls[e.call].members)
+                                   : std::span<const std::int32_t>();
+}
+
+/// Among an event's ranks; as many as there are: it is none of them.
+std::size_t place_in(const program& p, const program_event& e, std::size_t rank) {
+    const std::span<const std::int32_t> members = members_of(p, e);
+    if (members.empty()) return rank;
+    return static_cast<std::size_t>(std::ranges::find(members, static_cast<std::int32_t>(rank)) - members.begin());
+}
+
 }  // namespace
 
 void even_out(program& p, std::size_t rank) {
     for (program_event& e : p.events) {
-        if (e.computing.size() < 2) continue;
+        const std::size_t mine = place_in(p, e, rank);
+        if (e.computing.size() < 2 || mine == e.computing.size()) continue;
         std::vector<time_ns> others = e.computing;
-        others.erase(others.begin() + static_cast<std::ptrdiff_t>(rank));
+        others.erase(others.begin() + static_cast<std::ptrdiff_t>(mine));
         const auto middle = others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2);
         std::ranges::nth_element(others, middle);
-        e.computing[rank] = *middle;
+        e.computing[mine] = *middle;
     }
 }
 
 std::size_t slowest_rank(const program& p) {
     std::vector<time_ns> sums(static_cast<std::size_t>(p.ranks));
-    for (const program_event& e : p.events)
-        for (std::size_t r = 0; r < sums.size(); ++r) sums[r] += e.computing[r];
+    for (const program_event& e : p.events) {
+        const std::span<const std::int32_t> members = members_of(p, e);
+        for (std::size_t i = 0; i < e.computing.size(); ++i)
+            sums[members.empty() ? i : static_cast<std::size_t>(members[i])] += e.computing[i];
+    }
     return static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
 }
 
 played_program play(const program& p, const model& network, const program_plan& plan, const simulation_options& how) {
-    std::vector<way> ways;
-    ways.reserve(p.calls.size());
-    for (const program_call& c : p.calls) {
-        try {
-            ways.emplace_back(p, c, network, plan, how);
-        } catch (const error& e) {
-            throw error(fmt::format("{}: {}", c.place, e.what()));
-        }
-    }
+    std::vector<way> ways = ways_of(p, network, plan, how);
+    check_size(steps_of(p, ways), 0);
     played_program result;
-    std::vector<stream> streams = join(p, ways);
+    std::vector<stream> streams = join(p, ways, 0, p.ranks);
     shape_table ranks(p.ranks);
     for (stream& s : streams) {
         ranks.add(s.steps);
@@ -266,6 +306,23 @@ played_program play(const program& p, const model& network, const program_plan& 
         for (const std::uint32_t s : streams[r].computing) sum += sim.steps[r][s].end - sim.steps[r][s].begin;
     }
     return result;
+}
+
+void write_goal(const program& p, const model& network, const program_plan& plan,
+                const std::function<void(std::string_view)>& put) {
+    std::vector<way> ways = ways_of(p, network, plan, {});
+    const auto ranks = static_cast<std::uint64_t>(p.ranks);
+    const std::uint64_t together =
+        std::clamp<std::uint64_t>(ranks * steps_at_once / std::max<std::uint64_t>(1, steps_of(p, ways)), 1, ranks);
+    put(goal_head(ranks));
+    for (std::int32_t first = 0; first < p.ranks; first += static_cast<std::int32_t>(together)) {
+        const std::int32_t end = std::min(p.ranks, first + static_cast<std::int32_t>(together));
+        std::int32_t r = first;
+        for (stream& s : join(p, ways, first, end)) {
+            put(goal_text_of(r++, goal_of(s.steps, std::nullopt, network)));
+            s = {};
+        }
+    }
 }
 
 }  // namespace rubato

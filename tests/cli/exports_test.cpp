@@ -26,7 +26,7 @@ TEST_F(exports_command, an_imported_trace_is_reported_and_exported) {
     write_calls();
     const std::string file = path("run.rubato");
     EXPECT_EQ(good(fmt::format("import {} -o {} --model gige", path("calls.csv"), file)),
-              fmt::format("80 calls of 4 ranks, from 1 places: rubato report {}\n", file));
+              fmt::format("80 calls of 4 ranks, from 1 place: rubato report {}\n", file));
     const nlohmann::json report = good_json(fmt::format("report {} --json", file));
     EXPECT_EQ(report["ranks"], 4);
     EXPECT_EQ(report["mode"], "imported");
@@ -45,6 +45,20 @@ TEST_F(exports_command, an_imported_trace_is_reported_and_exported) {
     EXPECT_EQ(good(fmt::format("export {} --format perfetto -o {}", file, path("run.pftrace"))),
               fmt::format("80 calls of 4 ranks in {}\n", path("run.pftrace")));
     EXPECT_GT(std::filesystem::file_size(path("run.pftrace")), 2000U);
+}
+
+TEST_F(exports_command, goal_by_the_simulator) {
+    write_calls();
+    good(fmt::format("import {} -o {}", path("calls.csv"), path("run.rubato")));
+    EXPECT_EQ(good(fmt::format("export {} --format goal -o {}", path("run.rubato"), path("run.goal"))),
+              fmt::format("80 calls of 4 ranks in {}\n", path("run.goal")));
+    const nlohmann::json played = good_json(fmt::format("goal read {} --json", path("run.goal")));
+    // Rank 2 computes for 5 ms, and nineteen times for 9.898 ms.
+    for (const nlohmann::json& end : played["exit_ns"]) {
+        EXPECT_GT(end, 193'000'000);
+        EXPECT_LT(end, 196'000'000);
+    }
+    EXPECT_GT(played["messages"], 20 * 3);
 }
 
 TEST_F(exports_command, perfetto_by_its_own_decoder) {

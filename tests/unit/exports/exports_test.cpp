@@ -2,7 +2,10 @@
 #include "exports/csv.hpp"
 #include "exports/formats.hpp"
 #include "exports/imports.hpp"
+#include "exports/replay.hpp"
 #include "observe/part_layout.hpp"
+#include "programs/goal.hpp"
+#include "simulate/at_scale.hpp"
 
 #include <gtest/gtest.h>
 
@@ -297,6 +300,88 @@ TEST_F(exported, prometheus_has_every_sum_once) {
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
         ++seen[text.substr(at, text.find_last_of(' ', text.find('\n', at)) - at)];
     for (const auto& [sample, times] : seen) EXPECT_EQ(times, 1) << sample;
+}
+
+/// What GOAL says, played by itself, takes as long as the program that was replayed.
+std::vector<time_ns> exits_of(const goal_file& g, const model& m) {
+    shape_table ranks(static_cast<std::int32_t>(g.ranks.size()));
+    for (const sized_schedule& s : schedules_of(g)) ranks.add(s);
+    return simulate(m, ranks, std::vector<time_ns>(g.ranks.size()), {}).exits;
+}
+
+TEST_F(exported, goal_is_read_back) {
+    const model m = parse_model("loggopsim");
+    for (const bool blocking : {true, false}) {
+        trace t = small();
+        t.calls_of = [blocking](std::int32_t r) {
+            std::vector<traced_call> calls = small().calls_of(r);
+            for (traced_call& c : calls)
+                if (c.what == collective::bcast && !blocking) c.how = form::nonblocking;
+            return calls;
+        };
+        std::string text;
+        EXPECT_EQ(write_goal(t, {}, "t", [&](std::string_view piece) { text += piece; }), 14U);
+        const goal_file g = parse_goal(text, "t");
+        ASSERT_EQ(g.ranks.size(), 3U);
+        const replay r = replay_of(t, "t");
+        EXPECT_EQ(r.took, 11ms + 2us);
+        EXPECT_EQ(exits_of(g, m), play(r.what, m, {}, {}).exits);
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+            std::int64_t computing = 0;
+            for (const goal_op& op : g.ranks[rank].ops) computing += op.kind == goal_kind::calc ? op.size : 0;
+            const auto late = static_cast<std::int64_t>(rank) * 1000;
+            EXPECT_EQ(computing, rank == 1 ? 2'700'000 + late : 9'600'000) << rank;
+        }
+    }
+}
+
+TEST_F(exported, goal_has_the_calls_that_all_their_ranks_kept) {
+    trace t = small();
+    t.calls_of = [](std::int32_t r) {
+        std::vector<traced_call> calls = small().calls_of(r);
+        if (r == 1) calls.erase(calls.begin() + 1);
+        return calls;
+    };
+    EXPECT_EQ(write_goal(t, {}, "t", [](std::string_view) {}), 11U);
+    t.calls_of = [](std::int32_t) { return std::vector<traced_call>(); };
+    EXPECT_THROW((void)write_goal(t, {}, "t", [](std::string_view) {}), error);
+}
+
+/// Rank 2 waits in the call on ranks 1 and 2 before ranks 0 and 1 begin theirs, which rank 1 makes first.
+TEST_F(exported, a_replay_keeps_the_order_of_each_rank) {
+    trace t;
+    t.hosts = {"", "", ""};
+    t.communicators = {{{0, 1}, 0}, {{1, 2}, 0}};
+    t.places = {"here"};
+    t.calls_of = [](std::int32_t r) {
+        std::vector<traced_call> calls;
+        if (r < 2) calls.push_back({5ms, 6ms, 8, 0, 0, 0, 0, collective::barrier, form::blocking});
+        if (r > 0) calls.push_back({r == 1 ? 7ms : 0ms, 8ms, 8, 0, 1, 0, 0, collective::barrier, form::blocking});
+        return calls;
+    };
+    const program p = replay_of(t, "t").what;
+    ASSERT_EQ(p.events.size(), 2U);
+    EXPECT_EQ(p.calls[p.events[0].call].members, (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(p.events[0].computing, (std::vector<time_ns>{5ms, 5ms}));
+    EXPECT_EQ(p.events[1].computing, (std::vector<time_ns>{1ms, 0ms}));
+}
+
+TEST_F(exported, a_replay_has_the_algorithms_that_ran) {
+    program p = replay_of(small(), "t").what;
+    decision kept;
+    kept.made = decision::verdict::kept;
+    kept.what = collective::reduce;
+    kept.bytes = 4096;
+    kept.root = 1;
+    kept.ranks = 3;
+    kept.algorithm = "reduce/chain+early@1KiB";
+    set_algorithms(p, std::array{kept});
+    for (const program_call& c : p.calls)
+        EXPECT_EQ(c.use, c.what == collective::reduce ? &find_algorithm("reduce/chain") : nullptr);
+    decision given_up = kept;
+    given_up.made = decision::verdict::withdrawn;
+    set_algorithms(p, std::array{kept, given_up});
+    for (const program_call& c : p.calls) EXPECT_EQ(c.use, nullptr);
 }
 
 /// A recorder that keeps every call, within its limit.

@@ -83,8 +83,13 @@ TEST(program, a_call_of_some_ranks) {
     c.root = rank(1);
     c.members = {3, 1};  // the root is rank 1 of the program
     p.calls.push_back(c);
-    p.events.push_back({0, {0us, 2us, 0us, 0us}});
+    p.events.push_back({0, {0us, 2us}});
     EXPECT_EQ(play(p, plain, {}, {}).exits, (times{0us, 5us, 0us, 5us}));
+    EXPECT_EQ(slowest_rank(p), 1U);
+    even_out(p, 2);
+    EXPECT_EQ(p.events[0].computing, (times{0us, 2us})) << "it takes no part";
+    even_out(p, 1);
+    EXPECT_EQ(p.events[0].computing, (times{0us, 0us}));
 }
 
 TEST(program, the_slowest_rank_is_evened_out) {
