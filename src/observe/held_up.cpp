@@ -85,14 +85,19 @@ private:
     /// Whether the rank has been in the call, and has gone on.
     bool has_passed(const call_id& which, std::int32_t rank) const {
         const watched_process* const p = by_rank_[static_cast<std::size_t>(rank)];
+        const auto persistent = persistent_start::from(which.invocation);
         return p != nullptr && std::ranges::any_of(p->seen.channels, [&](const part_channel& c) {
-                   return c.ordinal == which.ordinal && c.calls > which.invocation && c.members == which.members;
+                   if (c.ordinal != which.ordinal || c.members != which.members) return false;
+                   if (!persistent) return c.calls > which.invocation;
+                   const auto found = c.starts.find(persistent->request);
+                   return found != c.starts.end() && found->second > persistent->start;
                });
     }
 
     std::string operation(const part_thread& t) const {
         if (t.in == waiting::finalize) return "MPI_Finalize";
-        std::string text = fmt::format("{}{}", t.how == form::blocking ? "" : "i", traits(t.what).name);
+        const std::string_view how = t.how == form::blocking ? "" : t.how == form::persistent ? "persistent " : "i";
+        std::string text = fmt::format("{}{}", how, traits(t.what).name);
         if (t.bytes && traits(t.what).moves_data()) text += fmt::format(" of {}", format_bytes(*t.bytes));
         if (traits(t.what).rooted) text += fmt::format(" with root {}", t.root);
         return text;
@@ -100,6 +105,11 @@ private:
     std::string operation_at(const part_thread& t) const {
         return t.from && t.in != waiting::finalize ? fmt::format("{} at {}", operation(t), place_(*t.from))
                                                    : operation(t);
+    }
+    static std::string numbered(const call_id& which) {
+        const auto persistent = persistent_start::from(which.invocation);
+        return persistent ? fmt::format("start {}", persistent->start + 1)
+                          : fmt::format("call {}", which.invocation + 1);
     }
     std::string on(const call_id& which) const {
         if (which.members.size() == by_rank_.size())
@@ -122,10 +132,11 @@ private:
             std::string text = fmt::format("in {}", operation_at(*within->thread));
             if (within->thread->in == waiting::end_of)
                 text = fmt::format("waiting for {}", operation_at(*within->thread));
+            if (within->thread->in == waiting::tests_of)
+                text = fmt::format("testing for {}", operation_at(*within->thread));
             if (call && !call->members.empty()) {
                 const bool same = call->members == which.members && call->ordinal == which.ordinal;
-                text +=
-                    same ? fmt::format(", call {} there,", call->invocation + 1) : fmt::format(", on {},", on(*call));
+                text += same ? fmt::format(", {} there,", numbered(*call)) : fmt::format(", on {},", on(*call));
             }
             return {text + " for ", "", within->age};
         }
@@ -167,10 +178,9 @@ private:
         const auto usual = std::ranges::max_element(
             there, {}, [&](const auto& t) { return agreeing(signature_of(*t.second.thread)); });
         const part_thread& what = *usual->second.thread;
-        std::vector<std::string> text{
-            fmt::format("{}{}{}, has waited for {}", operation_at(what),
-                        which.members.empty() ? "" : fmt::format(", call {}", which.invocation + 1),
-                        which.members.empty() ? "" : fmt::format(" on {}", on(which)), seconds(waited))};
+        std::vector<std::string> text{fmt::format(
+            "{}{}{}, has waited for {}", operation_at(what), which.members.empty() ? "" : ", " + numbered(which),
+            which.members.empty() ? "" : fmt::format(" on {}", on(which)), seconds(waited))};
         std::map<std::string, std::vector<std::int32_t>> different;
         for (const auto& [r, t] : there)
             if (!agree(signature_of(what), signature_of(*t.thread))) different[operation_at(*t.thread)].push_back(r);

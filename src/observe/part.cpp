@@ -173,8 +173,10 @@ private:
         watched_part w{};
         whereabouts one{};
         if (!in.take(w)) return;
-        for (std::uint32_t i = 0; i < std::min<std::size_t>(w.threads, most_threads) && in.take(one); ++i)
-            threads_.push_back(one);
+        for (std::uint32_t i = 0; i < most_threads && in.take(one); ++i)
+            if (i < w.threads) threads_.push_back(one);
+        for (watched_request r{}; in.take(r);)
+            if (r.number > 0) requests_.push_back(r);
     }
 
     part_thread thread_from(std::size_t number, const whereabouts& t) const {
@@ -201,6 +203,8 @@ private:
     }
 
     void finish() {
+        for (const watched_request& r : requests_)
+            if (r.channel < made_.channels.size()) made_.channels[r.channel].starts[r.number - 1] = r.starts;
         for (std::size_t i = 0; i < threads_.size(); ++i)
             if (sane(threads_[i])) made_.threads.push_back(thread_from(i, threads_[i]));
         for (std::size_t c = 0; c < raw_.size(); ++c) {
@@ -250,6 +254,7 @@ private:
     std::vector<site> sites_{};
     std::vector<raw_channel> raw_{};
     std::vector<whereabouts> threads_{};
+    std::vector<watched_request> requests_{};
 };
 
 }  // namespace

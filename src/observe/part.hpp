@@ -3,6 +3,7 @@
 
 #include "observe/recorder.hpp"
 
+#include <map>
 #include <optional>
 
 namespace rubato::observe {
@@ -61,6 +62,7 @@ struct part_channel {
     /// In the order of invocations, on the process's own clock. For operations that were called often, only some
     /// invocations, chosen by their numbers.
     std::vector<part_event> events{};
+    std::map<std::uint32_t, std::uint64_t> starts{};  ///< of persistent requests, where a watchdog looks at them
 };
 
 /// A thread of a watched process.
@@ -111,8 +113,15 @@ std::vector<std::byte> without_calls(std::span<const std::byte> bytes);
 /// Of a process that runs: its threads, communicators and clock, without what was called. Nothing if there is no such
 /// file, or it is not a part.
 std::optional<part> glance_at(const std::filesystem::path& file);
-/// The turns of its threads, those within a call; 0 for others. Empty if there is no such file.
-std::vector<std::uint64_t> turns_within_calls(const std::filesystem::path& file);
+/// Of a thread within a call. While it is there, its turn stays; if it tests for the end of a call, `polls` grows.
+struct turn_within {
+    std::uint64_t turn = 0;  ///< 0: it is not within a call
+    std::optional<std::uint32_t> polls{};
+
+    bool operator==(const turn_within&) const = default;
+};
+/// Of all threads. Empty if there is no such file.
+std::vector<turn_within> turns_within_calls(const std::filesystem::path& file);
 /// Rank 0's: whether the program is to end.
 bool tells_to_end(const std::filesystem::path& file);
 

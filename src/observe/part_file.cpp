@@ -118,14 +118,17 @@ std::optional<part> glance_at(const std::filesystem::path& file) {
     return decode(kept);
 }
 
-std::vector<std::uint64_t> turns_within_calls(const std::filesystem::path& file) {
+std::vector<turn_within> turns_within_calls(const std::filesystem::path& file) {
     const open_part in(file);
     const auto watched = watched_in(in);
-    std::vector<std::uint64_t> turns(watched ? std::min<std::size_t>(watched->threads, most_threads) : 0);
+    std::vector<turn_within> turns(watched ? std::min<std::size_t>(watched->threads, most_threads) : 0);
     for (std::size_t i = 0; i < turns.size(); ++i) {
-        std::uint64_t turn = 0;
-        if (in.read(first_thread + i * sizeof(whereabouts), turn) && turn % whereabouts::states == whereabouts::inside)
-            turns[i] = turn;
+        whereabouts::line own{};
+        if (!in.read(first_thread + i * sizeof(whereabouts), own) ||
+            own.turn % whereabouts::states != whereabouts::inside)
+            continue;
+        turns[i].turn = own.turn;
+        if (own.in == waiting::tests_of) turns[i].polls = own.polls;
     }
     return turns;
 }

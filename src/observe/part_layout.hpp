@@ -143,13 +143,14 @@ inline constexpr std::uint64_t row_bits = 20;
 inline constexpr std::size_t most_rows = std::size_t{1} << row_bits;
 
 /// The first record of a process with a watchdog, followed by the whereabouts of its threads, so that their lines of
-/// the cache are whole ones.
+/// the cache are whole ones, and by persistent requests.
 struct watched_part {
     std::uint32_t threads;  ///< that have called something
     std::uint32_t ends;     ///< rank 0: the program is to end
     std::array<std::uint64_t, 3> unused;
 };
 inline constexpr std::size_t most_threads = 64;
+inline constexpr std::size_t most_requests = 256;
 inline constexpr std::size_t first_thread = sizeof(file_head) + sizeof(record_head) + sizeof(watched_part);
 static_assert(first_thread % sizeof(whereabouts::line) == 0);
 

@@ -85,8 +85,9 @@ recorder::recorder(const std::filesystem::path& file, const process& who, const 
     auto* head = reinterpret_cast<file_head*>(file_->data());
     head->used = sizeof(file_head);
     if (how.watched) {
-        watched_ = start<watched_part>(allocate(static_cast<std::uint32_t>(record_kind::whereabouts),
-                                                sizeof(watched_part) + most_threads * sizeof(whereabouts)));
+        watched_ = start<watched_part>(allocate(
+            static_cast<std::uint32_t>(record_kind::whereabouts),
+            sizeof(watched_part) + most_threads * sizeof(whereabouts) + most_requests * sizeof(watched_request)));
         if (watched_ != nullptr) publish();
     }
     auto* part =

@@ -92,6 +92,9 @@ public:
     /// Whereabouts of one more thread, until the recorder ends; null if there are too many, or nobody watches. Any
     /// thread.
     whereabouts* add_thread() noexcept;
+    /// One more persistent request of a channel; null if there are too many, or nobody watches. Any thread.
+    watched_request* add_request(std::uint32_t of_channel, std::uint32_t number) noexcept;
+    void remove_request(watched_request& r) noexcept;
     /// Explains the whereabouts of all threads: the places of their calls, and how large the elements of a datatype
     /// are, of which the caller knows some (0: unknown). True if a thread is where it was the last time. One thread.
     bool explain_threads(const std::function<std::int64_t(std::uint64_t type)>& bytes_of);

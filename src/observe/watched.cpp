@@ -2,15 +2,38 @@
 #include "observe/mapped_file.hpp"
 #include "observe/part_layout.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <span>
 
 namespace rubato::observe {
 namespace {
 
 whereabouts* threads_of(watched_part* part) { return reinterpret_cast<whereabouts*>(part + 1); }
 
+watched_request* requests_of(watched_part* part) {
+    return reinterpret_cast<watched_request*>(threads_of(part) + most_threads);
+}
+
 }  // namespace
+
+watched_request* recorder::add_request(std::uint32_t of_channel, std::uint32_t number) noexcept {
+    if (watched_ == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    const std::span all(requests_of(watched_), most_requests);
+    const auto free = std::ranges::find(all, 0U, &watched_request::number);
+    if (free == all.end()) return nullptr;
+    free->channel = of_channel;
+    free->starts = 0;
+    std::atomic_ref(free->number).store(number + 1, std::memory_order_release);
+    return &*free;
+}
+
+void recorder::remove_request(watched_request& r) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::atomic_ref(r.number).store(0, std::memory_order_release);
+}
 
 whereabouts* recorder::add_thread() noexcept {
     if (watched_ == nullptr) return nullptr;

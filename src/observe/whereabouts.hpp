@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 namespace rubato::observe {
 
@@ -15,6 +16,7 @@ enum class form : std::uint8_t { blocking, nonblocking, persistent };
 enum class waiting : std::uint8_t {
     call,      ///< a collective that blocks
     end_of,    ///< MPI_Wait and its like, for a collective that does not
+    tests_of,  ///< MPI_Test and its like, again and again, for the same
     finalize,  ///< MPI_Finalize
 };
 
@@ -25,10 +27,34 @@ struct visit {
     form how = form::blocking;
     std::int32_t root = 0;         ///< as in `seen`
     std::uint32_t channel = 0;     ///< its number
-    std::uint64_t invocation = 0;  ///< its number among the calls of the communicator
+    std::uint64_t invocation = 0;  ///< its number among the calls of the communicator, or of persistent_start
     const void* site = nullptr;
     std::int64_t count = -1;  ///< of elements, equal on all ranks; -1: it need not be
     std::uint64_t type = 0;   ///< the handle of their datatype
+};
+
+/// Ranks may start persistent requests in any order, so their calls have numbers of their own.
+struct persistent_start {
+    std::uint32_t request = 0;  ///< among those of the communicator
+    std::uint32_t start = 0;    ///< of the request
+
+    static constexpr std::uint64_t marked = std::uint64_t{1} << 63;
+
+    constexpr std::uint64_t number() const { return marked | std::uint64_t{request} << 32 | start; }
+    static constexpr std::optional<persistent_start> from(std::uint64_t number) {
+        if ((number & marked) == 0) return std::nullopt;
+        return persistent_start{static_cast<std::uint32_t>((number & ~marked) >> 32),
+                                static_cast<std::uint32_t>(number)};
+    }
+};
+
+/// A persistent request. It lies in the process's part file, too.
+struct watched_request {
+    std::uint32_t channel;
+    std::uint32_t number;  ///< among those of the communicator, counted from 1; 0: not in use
+    std::uint64_t starts;
+
+    void start() { std::atomic_ref(starts).store(starts + 1, std::memory_order_relaxed); }
 };
 
 /// Of one thread. Its first line of the cache is stored by the thread, the second by its process's watchdog.
@@ -47,6 +73,7 @@ struct whereabouts {
         waiting in;
         collective what;
         form how;
+        std::uint32_t polls;  ///< tests that found nothing, so far
     } own;
     struct alignas(64) explanation {
         std::uint64_t site;  ///< whose number is known
@@ -69,6 +96,12 @@ struct whereabouts {
         store(own.how, v.how);
         std::atomic_ref(own.turn).store(next | inside, std::memory_order_release);
     }
+    /// A test has found that the call has not ended. The first one is an entry.
+    void poll(const visit& v, time_ns now) noexcept {
+        if (!polls() || own.channel != v.channel || own.invocation != v.invocation) enter(v, now);
+        store(own.polls, own.polls + 1);
+    }
+    bool polls() const { return own.turn % states == inside && own.in == waiting::tests_of; }
     void leave(time_ns now) noexcept {
         const std::uint64_t next = begin_change();
         store(own.since, static_cast<std::int64_t>(now.count()));

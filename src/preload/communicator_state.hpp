@@ -81,6 +81,7 @@ struct communicator_state {
     waiting sized{}, unsized{};              ///< calls whose sizes all ranks know, and others
     std::int64_t largest_buffer = 0;         ///< on this rank, of calls whose sizes not all know
     std::vector<seen_call> seen{};           ///< of these calls the last of each operation, if there are few
+    std::uint32_t persistent = 0;            ///< requests that were made; equal on all its ranks
     std::uint64_t number = 0;                ///< orders communicators with a pilot; equal on all its ranks
     std::optional<profiles::group> group{};  ///< by which its pilot is remembered
     side_chunks memory{};                    ///< of the current call

@@ -189,6 +189,13 @@ int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request*
         const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
         made.row = where->channel->row_of(what);
         made.bytes = what.bytes;
+        if (now->dog() != nullptr)
+            made.watched = now->recorder()->add_request(where->channel->number(), where->persistent);
+        if (made.watched != nullptr) {
+            made.visited = *visit_of<What, form::persistent>(*now, site, comm, a);
+            made.visited.invocation = observe::persistent_start{where->persistent, 0}.number();
+        }
+        ++where->persistent;
     }
     made.helped = is_helped<What>(*now, comm, a);
     if (made.row != nullptr || made.helped || made.by) remember(*request, std::move(made));

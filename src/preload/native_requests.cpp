@@ -98,18 +98,22 @@ completed_requests::completed_requests(int count, const MPI_Request* requests, b
         before_.assign(requests, requests + count);
         called_ = own_time();
         session* const now = running.load(std::memory_order_acquire);
-        if (!waits || now == nullptr || now->dog() == nullptr) return;
-        if (const auto visited = started_natively().waited_for(before_)) {
-            dog_ = now->dog();
-            dog_->enter(*visited, called_);
-        }
+        if (now == nullptr || now->dog() == nullptr) return;
+        visited_ = started_natively().waited_for(before_);
+        if (!visited_) return;
+        dog_ = now->dog();
+        waits_ = waits;
+        if (waits)
+            dog_->enter(*visited_, called_);
+        else
+            visited_->in = observe::waiting::tests_of;
     } catch (const std::bad_alloc&) {
         // The thread looks after them for longer than needed, and their ends are not recorded.
     }
 }
 
 completed_requests::~completed_requests() {
-    if (dog_ != nullptr) dog_->leave(own_time());
+    if (dog_ != nullptr && waits_) dog_->leave(own_time());
     const auto is_completed = [this](std::size_t i) {
         if (before_[i] == MPI_REQUEST_NULL || now_[i] == MPI_REQUEST_NULL) return before_[i] != now_[i];
         return started_natively().knows(before_[i]) && is_idle(before_[i]);
@@ -121,8 +125,13 @@ completed_requests::~completed_requests() {
         else
             before_[i] = MPI_REQUEST_NULL;
     }
-    if (completed == 0) return;
-    const time_ns each = (own_time() - called_) / completed;
+    if (completed == 0) {
+        if (dog_ != nullptr && !waits_) dog_->poll(*visited_, called_);
+        return;
+    }
+    const time_ns now = own_time();
+    if (dog_ != nullptr && !waits_) dog_->stop_polling(now);
+    const time_ns each = (now - called_) / completed;
     for (const MPI_Request r : before_)
         if (r != MPI_REQUEST_NULL) started_natively().ended(r, called_, each);
 }

@@ -59,7 +59,7 @@ native_requests& started_natively();
 /// Finds out which of them a call has completed.
 class completed_requests {
 public:
-    /// `waits`: the call waits for them, and the watchdog is told.
+    /// The watchdog is told that the call waits for them or, if it does not, that it has tested them in vain.
     completed_requests(int count, const MPI_Request* requests, bool waits = false) noexcept;
     ~completed_requests();
     completed_requests(const completed_requests&) = delete;
@@ -69,7 +69,9 @@ private:
     const MPI_Request* now_;
     std::vector<MPI_Request> before_{};
     time_ns called_{};
-    watchdog* dog_ = nullptr;  // which was told
+    watchdog* dog_ = nullptr;  // which is told
+    bool waits_ = false;
+    std::optional<observe::visit> visited_{};
 };
 
 }  // namespace rubato::preload

@@ -99,14 +99,20 @@ int start_and_note(session& now, std::span<MPI_Request> requests, const native_s
     const time_ns exit = own_time();
     const time_ns each = (exit - arrival) / static_cast<time_ns::rep>(std::max<std::size_t>(1, requests.size()));
     for (const MPI_Request r : requests) {
-        const known_call* const c = known(r);
+        known_call* const c = known(r);
         if (c == nullptr) continue;  // of messages between two ranks
         if (c->row != nullptr) {
             observe::add(*c->row, c->bytes, each);
             now.recorder()->keep_call(*c->row, observe::no_invocation, c->bytes, arrival, exit);
         }
         const bool helped = c->helped && c->under_way == MPI_REQUEST_NULL;
-        if (c->row != nullptr || helped) started_natively().started(r, {c->row, exit, helped});
+        std::optional<observe::visit> visited;
+        if (c->watched != nullptr) {
+            visited = c->visited;
+            visited->invocation += c->watched->starts;
+            c->watched->start();
+        }
+        if (c->row != nullptr || helped) started_natively().started(r, {c->row, exit, helped, visited});
     }
     return code;
 }
@@ -129,6 +135,9 @@ int release(const MPI_Request* request, const Native& native) {
             return report_active();
         }
         all().ours -= c->by != nullptr;
+        session* const now = running.load(std::memory_order_acquire);
+        if (c->watched != nullptr && now != nullptr && now->recorder() != nullptr)
+            now->recorder()->remove_request(*c->watched);
         all().requests.erase(*request);
         all().size = all().requests.size();
     }

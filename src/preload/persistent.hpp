@@ -22,9 +22,11 @@ struct persistent_call {
     /// so only sums are kept.
     observe::sums* row = nullptr;
     std::int64_t bytes = 0;
-    bool helped = false;                 ///< the background thread lets the MPI library go on with it
-    std::shared_ptr<autopilot> by{};     ///< makes its calls; null: the MPI library does
-    std::shared_ptr<kept_facts> what{};  ///< for `by`
+    bool helped = false;                          ///< the background thread lets the MPI library go on with it
+    std::shared_ptr<autopilot> by{};              ///< makes its calls; null: the MPI library does
+    std::shared_ptr<kept_facts> what{};           ///< for `by`
+    observe::watched_request* watched = nullptr;  ///< for the watchdog; null: it is not told
+    observe::visit visited{};                     ///< by its first start
 };
 
 void remember(MPI_Request request, persistent_call made) noexcept;

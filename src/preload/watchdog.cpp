@@ -126,12 +126,15 @@ bool watchdog::somebody_waits(time_ns now) {
     bool found = false;
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
         std::vector<standing>& of_rank = seen_[static_cast<std::size_t>(r)];
-        const std::vector<std::uint64_t> turns = observe::turns_within_calls(observe::part_of(where_.output, r));
+        const std::vector<observe::turn_within> turns = observe::turns_within_calls(observe::part_of(where_.output, r));
         of_rank.resize(std::max(of_rank.size(), turns.size()));
         for (std::size_t i = 0; i < turns.size(); ++i) {
             standing& was = of_rank[i];
-            if (was.turn != turns[i]) was = {turns[i], now};
-            found = found || (was.turn != 0 && !was.said && now - was.since >= how_.limit);
+            // A rank that has not tested since the last look computes.
+            const bool stays = was.at.turn == turns[i].turn && (!turns[i].polls || was.at.polls != turns[i].polls);
+            if (!stays) was = {turns[i], now};
+            was.at = turns[i];
+            found = found || (was.at.turn != 0 && !was.said && now - was.since >= how_.limit);
         }
     }
     return found;
@@ -142,7 +145,7 @@ time_ns watchdog::age_of(const observe::part& p, const observe::part_thread& t, 
     const time_ns by_clock = std::max(common - p.to_common(t.since), time_ns{});
     const auto& of_rank = seen_[static_cast<std::size_t>(p.who.rank)];
     if (!t.inside) return by_clock;
-    if (t.number >= of_rank.size() || of_rank[t.number].turn != t.turn) return time_ns{};  // it has moved since
+    if (t.number >= of_rank.size() || of_rank[t.number].at.turn != t.turn) return time_ns{};  // it has moved since
     const time_ns seen = now - of_rank[t.number].since;
     return std::clamp(by_clock, seen, seen + interval());
 }

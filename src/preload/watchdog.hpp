@@ -40,6 +40,15 @@ public:
     void leave(time_ns now) noexcept {
         if (here != nullptr) here->leave(now);
     }
+    /// A test has found that the call has not ended.
+    void poll(const observe::visit& v, time_ns now) noexcept {
+        if (here == nullptr && !claim()) return;
+        here->poll(v, now);
+    }
+    /// A test has found what it looked for.
+    void stop_polling(time_ns now) noexcept {
+        if (here != nullptr && here->polls()) here->leave(now);
+    }
 
 private:
     bool claim() noexcept;
@@ -62,7 +71,7 @@ private:
 
     // Of rank 0: where threads were, and since when they were seen there.
     struct standing {
-        std::uint64_t turn = 0;  // 0: not within a call
+        observe::turn_within at{};
         time_ns since{};
         bool said = false;
     };

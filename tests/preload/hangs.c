@@ -1,8 +1,16 @@
 /* hangs CASE: what a watchdog must see, or must not. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#define INIT(name) MPIX_##name##_init
+#else
+#define INIT(name) MPI_##name##_init
+#endif
 
 static int me, ranks, sum;
 
@@ -37,15 +45,39 @@ int main(int argc, char** argv) {
         MPI_Request request = MPI_REQUEST_NULL;
         if (me != 1) MPI_Ibarrier(MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (!strcmp(what, "sizes")) { /* in Open MPI, by algorithms that do not fit together */
+        const int count = me == 2 ? 1 << 20 : 1;
+        int* const vector = calloc(2 * (size_t)count, sizeof *vector);
+        MPI_Allreduce(vector, vector + count, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(what, "tested")) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (me != 1) MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        for (int ended = 0; !ended; rest(0.001)) MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
+    } else if (!strcmp(what, "persistent")) {
+        MPI_Request request;
+        INIT(Allreduce)(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+        for (int i = 0; i < (me == 1 ? 1 : 3); ++i) {
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&request);
+    } else if (!strcmp(what, "overlapped")) { /* tests once, and computes */
+        MPI_Request request;
+        int ended;
+        if (me == 1) rest(1.2);
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
+        if (me != 1) rest(1.4);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else if (!strcmp(what, "never")) {
         if (me == 1)
             for (;;) rest(1);
     } else if (!strcmp(what, "computing")) {
-        rest(2.5);
+        rest(1.2);
         add_up();
     } else if (!strcmp(what, "slow")) {
         for (int i = 0; i < 2; ++i) {
-            if (me == 1) rest(1.7);
+            if (me == 1) rest(0.9);
             add_up();
         }
     }

@@ -136,6 +136,29 @@ TEST(held_up, a_part_of_the_ranks_and_the_end) {
               "MPI_Finalize, has waited for 25.0 s\nranks 0, 3 have not come: nothing is known\n");
 }
 
+TEST(held_up, persistent_requests_and_tests) {
+    part_thread waits = within(collective::bcast, persistent_start{2, 5}.number());
+    waits.how = form::persistent;
+    waits.in = waiting::end_of;
+    part_thread tests = within(collective::barrier, 3);
+    tests.how = form::nonblocking;
+    tests.in = waiting::tests_of;
+    std::vector all{at(0, world, 3, waits, 20s), at(1, world, 4, tests, 15s),
+                    at(2, world, 3, left(within(collective::barrier, 2)), 30s),
+                    at(3, world, 3, left(within(collective::barrier, 2)), 30s)};
+    all[3].seen.channels[0].starts[2] = 6;
+    EXPECT_EQ(
+        text_of(all),
+        "persistent bcast of 8 B with root 0 at loop, start 6 on all 4 ranks, has waited for 20.0 s\n"
+        "rank 2 has not come: left barrier at loop 30.0 s ago, computing or in a call that is no collective\n"
+        "rank 1 has not come: testing for ibarrier at loop, call 4 there, for 15.0 s\n"
+        "rank 3 has been there and gone on\n"
+        "ibarrier at loop, call 4 on all 4 ranks, has waited for 15.0 s\n"
+        "ranks 2-3 have not come: left barrier at loop 30.0 s ago, computing or in a call that is no "
+        "collective\n"
+        "rank 0 has not come: waiting for persistent bcast of 8 B with root 0 at loop, start 6 there, for 20.0 s\n");
+}
+
 TEST(held_up, many_ranks_are_named_briefly) {
     std::vector<std::int32_t> even;
     for (std::int32_t r = 0; r < 100; r += 2) even.push_back(r);
@@ -165,9 +188,10 @@ TEST(held_up, whereabouts_are_seen_from_outside) {
     mine->enter(v, 5s);
     EXPECT_FALSE(r.explain_threads([](std::uint64_t type) { return type == 77 ? 8 : 0; })) << "it has just come";
     EXPECT_TRUE(r.explain_threads([](std::uint64_t) { return 0; })) << "it is where it was";
-    const std::vector<std::uint64_t> turns = turns_within_calls(seen);
+    const std::vector<turn_within> turns = turns_within_calls(seen);
     ASSERT_EQ(turns.size(), 1U);
-    EXPECT_NE(turns[0], 0U);
+    EXPECT_NE(turns[0].turn, 0U);
+    EXPECT_FALSE(turns[0].polls);
     auto p = glance_at(seen);
     ASSERT_TRUE(p);
     ASSERT_EQ(p->threads.size(), 1U);
@@ -177,10 +201,28 @@ TEST(held_up, whereabouts_are_seen_from_outside) {
     ASSERT_TRUE(p->threads[0].from);
     EXPECT_NE(p->threads[0].from->module, "");
     mine->leave(6s);
-    EXPECT_EQ(turns_within_calls(seen), std::vector<std::uint64_t>{0});
+    EXPECT_EQ(turns_within_calls(seen), std::vector<turn_within>(1));
     p = glance_at(seen);
     ASSERT_TRUE(p);
     EXPECT_FALSE(p->threads[0].inside);
+    visit tested = v;
+    tested.in = waiting::tests_of;
+    mine->poll(tested, 7s);
+    const turn_within first = turns_within_calls(seen).at(0);
+    mine->poll(tested, 8s);
+    const turn_within second = turns_within_calls(seen).at(0);
+    EXPECT_EQ(first.turn, second.turn) << "it is still there";
+    EXPECT_NE(first.polls, second.polls) << "and tests";
+    EXPECT_EQ(glance_at(seen)->threads.at(0).since, 7s);
+    ++tested.invocation;
+    mine->poll(tested, 9s);
+    EXPECT_NE(turns_within_calls(seen).at(0).turn, second.turn) << "another call";
+    watched_request* const request = r.add_request(c.number(), 4);
+    ASSERT_NE(request, nullptr);
+    request->start();
+    EXPECT_EQ(glance_at(seen)->channels.at(0).starts, (std::map<std::uint32_t, std::uint64_t>{{4, 1}}));
+    r.remove_request(*request);
+    EXPECT_TRUE(glance_at(seen)->channels.at(0).starts.empty());
     EXPECT_FALSE(tells_to_end(seen));
     r.tell_to_end();
     EXPECT_TRUE(tells_to_end(seen));
