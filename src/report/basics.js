@@ -34,17 +34,44 @@ function element(space, name, attributes, children) {
 const html = (name, attributes = {}, ...children) => element(null, name, attributes, children);
 const svg = (name, attributes = {}, ...children) => element('http://www.w3.org/2000/svg', name, attributes, children);
 
-// The one box that follows the pointer. Whatever has data-tip is explained in it.
+// The one box that follows the pointer, or the arrow keys in a chart that has the focus. Whatever has data-tip is
+// explained in it.
 function show_tips(box) {
-    document.addEventListener('pointermove', e => {
-        const target = e.target.closest ? e.target.closest('[data-tip]') : null;
+    const show = (target, x, y) => {
         box.classList.toggle('shown', target !== null);
         if (!target) return;
         box.textContent = target.dataset.tip;
         const [w, h] = [box.offsetWidth, box.offsetHeight];
-        box.style.left = `${Math.max(4, Math.min(e.clientX + 14, innerWidth - w - 4))}px`;
-        box.style.top = `${e.clientY + h + 22 > innerHeight ? e.clientY - h - 10 : e.clientY + 16}px`;
+        box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - w - 4))}px`;
+        box.style.top = `${y + h + 22 > innerHeight ? y - h - 10 : y + 16}px`;
+    };
+    const unmark = () => document.querySelectorAll('.pointed').forEach(e => e.classList.remove('pointed'));
+    document.addEventListener('pointermove', e => show(e.target.closest ? e.target.closest('[data-tip]') : null, e.clientX, e.clientY));
+    document.addEventListener('keydown', e => {
+        const chart = e.target.closest ? e.target.closest('svg[tabindex]') : null;
+        const across = chart ? +chart.dataset.across : 0;
+        const step = {ArrowRight: across, ArrowLeft: -across, ArrowDown: 1, ArrowUp: -1}[e.key];
+        if (!chart || !step) return;
+        e.preventDefault();
+        const marks = [...chart.querySelectorAll('[data-tip]')];
+        const now = marks.findIndex(m => m.classList.contains('pointed'));
+        const next = now < 0 ? 0 : now + step;
+        if (!marks[next]) return;
+        unmark();
+        marks[next].classList.add('pointed');
+        const place = marks[next].getBoundingClientRect();
+        show(marks[next], place.right, place.bottom);
     });
+    document.addEventListener('focusout', () => {
+        unmark();
+        show(null);
+    });
+}
+/// A chart's marks can be reached by the arrow keys; `across` marks lie between one and its neighbour to the right.
+function by_keys(chart, across = 1) {
+    chart.setAttribute('tabindex', 0);
+    chart.dataset.across = across;
+    return chart;
 }
 
 function digits(value) {

@@ -228,7 +228,7 @@ function heat_map({
     const legend = Math.max(90, Math.min(180, bottom - top));
     const drawing = svg(
         'svg',
-        {viewBox: `0 0 ${width} ${Math.max(bottom, top + legend) + 42}`, width, role: 'img', 'aria-label': 'arrivals'});
+        {viewBox: `0 0 ${width} ${Math.max(bottom, top + legend) + 42}`, width, role: 'img', 'aria-label': 'arrivals; arrow keys show each'});
     rows.forEach((row, k) => row.forEach((late, r) => {
         const cell = svg('rect', {
             class: 'cell',
@@ -268,7 +268,7 @@ function heat_map({
                           share === 0 ? 0 :
                                         4)},
                 text(high * share)));
-    return drawing;
+    return by_keys(drawing, ranks);
 }
 
 const step_colours = {
@@ -285,7 +285,7 @@ function timeline({arrivals, exits, steps, text, names = arrivals.map((_, r) => 
     const bottom = top + ranks * row;
     const times = [...arrivals, ...exits, ...(steps || []).flat().flatMap(s => [s[2], s[3]])];
     const scale = linear(Math.min(0, least(times)), most(times), left, right);
-    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call'});
+    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call; arrow keys show each rank'});
     const labelled = Math.ceil(64 * scale.ticks.length / (right - left));
     scale.ticks.forEach((v, i) => {
         drawing.append(svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}));
@@ -339,14 +339,14 @@ function timeline({arrivals, exits, steps, text, names = arrivals.map((_, r) => 
     drawing.append(
         svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'time since the first arrival'),
         svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
-    return drawing;
+    return by_keys(drawing);
 }
 /// values: from the smallest to the largest, at equal shares of all.
 function quantile_chart({values, text, width = 1180}) {
     const [left, right, top, bottom] = [74, width - 24, 10, 190];
     const scale = linear(0, Math.max(1, most(values)), bottom, top);
     const x = i => left + (right - left) * i / (values.length - 1);
-    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'waiting'});
+    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'waiting; arrow keys show each share'});
     for (const v of scale.ticks)
         drawing.append(
             svg('line', {class: 'grid', x1: left, x2: right, y1: scale(v), y2: scale(v)}),
@@ -368,7 +368,7 @@ function quantile_chart({values, text, width = 1180}) {
         dot.dataset.tip = `${Math.round(100 * i / (values.length - 1))} % of the calls wait at most ${text(v)}`;
         drawing.append(dot);
     });
-    return drawing;
+    return by_keys(drawing);
 }
 function step_key(kinds) {
     return html(

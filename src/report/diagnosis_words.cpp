@@ -205,10 +205,11 @@ std::vector<std::string> sentences(const observed& o, const finding& f) {
     if (!slow) out.push_back(where_from(o, f.row));
     const std::string share = share_of_run(o, f.waiting);
     const std::string gain = share_of_run(o, f.gain);
-    out.push_back(fmt::format("{}: {} on each rank{}. {}: {}{} less.", slow ? "Moving data" : "Waiting",
-                              format_time(f.waiting), share.empty() ? "" : fmt::format(", {} of the run", share),
-                              f.why == cause::network ? "With a network that takes no time" : "If mended",
-                              format_time(f.gain), gain.empty() ? "" : fmt::format(" ({} of the run)", gain)));
+    out.push_back(fmt::format("{}: {} on each rank{}. {} the run would take {}{} less.",
+                              slow ? "Moving data" : "Waiting", format_time(f.waiting),
+                              share.empty() ? "" : fmt::format(", {} of the run", share),
+                              f.why == cause::network ? "With a network that takes no time" : "Mended,",
+                              format_time(f.gain), gain.empty() ? "" : fmt::format(" ({})", gain)));
     return out;
 }
 

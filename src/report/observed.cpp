@@ -70,9 +70,10 @@ std::string summary(const observed& o) {
     const observe::observation& from = o.from;
     std::set<std::string> hosts(from.hosts.begin(), from.hosts.end());
     hosts.erase("");
+    const std::string library = from.library.substr(0, from.library.find(", package:"));
     std::string out =
         fmt::format("{}: {} rank{} on {} host{}{}{}", from.program, from.ranks, from.ranks == 1 ? "" : "s",
-                    hosts.size(), hosts.size() == 1 ? "" : "s", from.library.empty() ? "" : ", ", from.library);
+                    hosts.size(), hosts.size() == 1 ? "" : "s", library.empty() ? "" : ", ", library);
     if (!from.mode.empty()) out += fmt::format("; mode {}", from.mode);
     std::vector<std::string> run;
     if (!from.begun.command.empty()) run.push_back(from.begun.command);
@@ -90,9 +91,9 @@ std::string summary(const observed& o) {
                            p.network ? "the network's model, and " : "", p.experiences, p.experiences == 1 ? "" : "s");
     if (!from.ended)
         out += fmt::format("\n{}; parts of {} of {} rank{} were found.",
-                           from.running > 0
-                               ? fmt::format("The program is still running ({} ranks of it here)", from.running)
-                               : "The program was killed or has failed, or it still runs elsewhere",
+                           from.running > 0 ? fmt::format("The program is still running ({} rank{} of it here)",
+                                                          from.running, from.running == 1 ? "" : "s")
+                                            : "The program was killed or has failed, or it still runs elsewhere",
                            from.parts, from.ranks, from.ranks == 1 ? "" : "s");
     if (from.lost > 0) out += fmt::format("\n{} calls are not counted: there was no room for them.", from.lost);
     if (from.every_call && from.missing == 0) out += "\nEvery call is kept, for 'rubato export'.";

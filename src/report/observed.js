@@ -5,17 +5,30 @@ const state = {
     row: data.rows.find(r => r.map) || data.rows[0],
     which: 0
 };
-// As wide as there is room; drawn again when that changes.
-const room = id => Math.max(280, Math.min(1180, at(id).clientWidth));
+// As wide as there is room, or a sheet of paper; drawn again when that changes.
+let printing = false;
+const room = id => printing ? 680 : Math.max(280, Math.min(1180, at(id).clientWidth));
+const causes = {
+    rank: 'late rank',
+    host: 'late host',
+    rotating: 'ranks late in turn',
+    chance: 'late by chance',
+    collective: 'slow collective',
+    network: 'slow network'
+};
 
 function diagnosis() {
     at('headline').textContent = data.headline;
     const named = data.diagnosis.map((d, i) => ({...d, ...data.words[i]})).filter(d => d.cause !== 'none');
+    const gain = d => data.duration > 0 ? `${percent(d.gain_if_mended_s * 1e9 / data.duration)} of the run` :
+                                          time_text(d.gain_if_mended_s * 1e9);
     const finding = d => html(
         'li', {'data-cause': d.cause},
-        html('h3', {}, `${d.place} `, html('span', {class: 'cause'}, d.again ? `again ${d.cause}` : d.cause)),
+        html(
+            'h3', {}, `${d.place} `, html('span', {class: 'cause'}, `${d.again ? 'again ' : ''}${causes[d.cause]}`),
+            html('span', {class: 'gain'}, ` mending it would save ${gain(d)}`)),
         ...(d.again ? [html('p', {}, d.sentences[d.sentences.length - 1])] : [
-            html('p', {}, d.sentences.join(' ')), html('p', {}, `${d.next}${d.command ? ':' : '.'}`),
+            ...d.sentences.map(s => html('p', {}, s)), html('p', {}, `${d.next}${d.command ? ':' : '.'}`),
             d.command ? html('pre', {tabindex: 0}, d.command) : null
         ]));
     const first = 3;
@@ -204,10 +217,17 @@ function instead() {
     const wrong = r.ran ? ` ${r.ran.known ? 'What ran' : 'Most similar to what ran'} is ${r.ran.name}: its simulated tail is ${
                               percent(Math.abs(r.ran.error))} ${r.ran.error < 0 ? 'shorter' : 'longer'} than the measured one.` :
                           '';
-    at('instead_note').textContent = `${of_row(r)}: ${r.sampled.calls} sampled calls, simulated one by one under ${
-        data.model} with their own arrivals, beside what was measured; means.${wrong}${
-        r.auto_may_replace ? ' Early forms are not among them.' :
-                             ' Mode auto leaves these calls to the library: only algorithms that it may have are shown.'}`;
+    const misfit = r.ran && Math.abs(r.ran.error) > 0.5 ?
+        ' The simulation does not fit these calls: compare algorithms with each other, not with what was measured.' :
+        '';
+    at('instead_note')
+        .replaceChildren(
+            `${of_row(r)}: ${r.sampled.calls} sampled calls, simulated one by one with their own arrivals, beside what was measured; means.${
+                wrong}`,
+            html('b', {}, misfit),
+            r.auto_may_replace ? ' Early forms are not among them.' :
+                                 ' Mode auto leaves these calls to the library: only algorithms that it may have are shown.',
+            ' Model of the network: ', html('code', {}, data.model));
     const measured = {name: 'as measured', run_time: r.sampled.run_time, tail: r.sampled.tail, measured: true};
     at('instead').replaceChildren(table(
         [
@@ -321,6 +341,13 @@ overlaps();
 communicators();
 from_profile();
 decisions();
+const print_all = whether => {
+    printing = whether;
+    if (whether) at('more_findings').open = true;
+    draw();
+};
+addEventListener('beforeprint', () => print_all(true));
+addEventListener('afterprint', () => print_all(false));
 let drawn_at = innerWidth;
 addEventListener('resize', () => {
     if (innerWidth === drawn_at) return;
