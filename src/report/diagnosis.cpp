@@ -11,6 +11,8 @@ namespace {
 
 /// Without a duration, of the time in the row's calls.
 constexpr double worth_mending_of_calls = 0.1;
+/// What a place must save at least, as a share of `worth_mending`, if it is not alone.
+constexpr double worth_mending_with_others = 0.1;
 /// A simulation that is wrong by more says nothing of other algorithms.
 constexpr double most_wrong = 0.5;
 
@@ -37,9 +39,11 @@ public:
 
     diagnosis look() {
         for (std::size_t i = 0; i < o_.from.rows.size(); ++i) look_at_row(i);
+        leave_what_does_not_count();
         std::ranges::stable_sort(made_.findings, [](const finding& a, const finding& b) {
             return std::pair(b.why == cause::none, a.waiting) > std::pair(a.why == cause::none, b.waiting);
         });
+        add_up_places();
         add_worths();
         return std::move(made_);
     }
@@ -85,11 +89,47 @@ private:
             case latecomers::kind::turns: why = cause::rotating; break;
             case latecomers::kind::chance: break;
         }
-        if (!counts(r, gain)) {
-            why = cause::none;
-            ranks.clear();
-        }
         add(i, why, std::move(ranks), waiting, gain);
+    }
+
+    /// Causes of lateness: who is mended at one place is mended at all.
+    using blamed = std::pair<cause, std::vector<std::int32_t>>;
+    static blamed whom(const finding& f) { return {f.why, f.ranks}; }
+    static bool is_late(const finding& f) {
+        return f.why == cause::rank || f.why == cause::host || f.why == cause::rotating || f.why == cause::chance;
+    }
+    std::map<blamed, std::pair<std::size_t, time_ns>> places_and_gains() const {
+        std::map<blamed, std::pair<std::size_t, time_ns>> sums;
+        for (const finding& f : made_.findings) {
+            if (!is_late(f)) continue;
+            ++sums[whom(f)].first;
+            sums[whom(f)].second += f.gain;
+        }
+        return sums;
+    }
+    /// Places whose lateness costs little, alone and with the others of the same cause.
+    void leave_what_does_not_count() {
+        const auto sums = places_and_gains();
+        const time_ns least = times(o_.from.duration, worth_mending * worth_mending_with_others);
+        for (finding& f : made_.findings) {
+            if (!is_late(f)) continue;
+            const observe::row& r = o_.from.rows[f.row];
+            const bool with_others = least > time_ns{} && f.gain >= least && counts(r, sums.at(whom(f)).second);
+            if (counts(r, f.gain) || with_others) continue;
+            f.why = cause::none;
+            f.ranks.clear();
+        }
+    }
+    void add_up_places() {
+        auto sums = places_and_gains();
+        for (finding& f : made_.findings) {
+            if (!is_late(f)) continue;
+            const auto found = sums.find(whom(f));
+            if (found == sums.end()) continue;
+            std::tie(f.places, f.gain_at_all) = found->second;
+            if (o_.from.duration > time_ns{}) f.gain_at_all = std::min(f.gain_at_all, o_.from.duration);
+            sums.erase(found);
+        }
     }
 
     void add_slow(std::size_t i, time_ns moving) {

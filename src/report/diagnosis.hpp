@@ -22,6 +22,8 @@ struct finding {
                                         ///< in the calls from the last arrival on
     double share_of_run = 0;            ///< of `waiting`; 0 if the run's duration is not known
     time_ns gain{};                     ///< of the run, if it were mended
+    std::size_t places = 1;             ///< with this cause, if it is the first of them: mending would help at all
+    time_ns gain_at_all{};              ///< of them
 };
 
 /// What one change of the whole program would be worth.

@@ -210,11 +210,16 @@ std::vector<std::string> sentences(const observed& o, const finding& f) {
                               share.empty() ? "" : fmt::format(", {} of the run", share),
                               f.why == cause::network ? "With a network that takes no time" : "Mended,",
                               format_time(f.gain), gain.empty() ? "" : fmt::format(" ({})", gain)));
+    if (f.places > 1) {
+        const std::string of_all = share_of_run(o, f.gain_at_all);
+        out.back() += fmt::format(" Mended at all {} places where it is so: {}{} less.", f.places,
+                                  format_time(f.gain_at_all), of_all.empty() ? "" : fmt::format(" ({})", of_all));
+    }
     return out;
 }
 
 bool said_before(const diagnosis& d, const finding& f) {
-    if (f.ranks.empty()) return false;
+    if (f.ranks.empty() && f.why != cause::chance) return false;
     const auto same = [&](const finding& other) { return other.why == f.why && other.ranks == f.ranks; };
     return &*std::ranges::find_if(d.findings, same) != &f;
 }

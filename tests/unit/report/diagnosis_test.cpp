@@ -117,6 +117,29 @@ TEST(diagnosis, one_slow_rank) {
     EXPECT_NE(headline(o, d).find("29 % of the run is waiting for late ranks"), std::string::npos) << headline(o, d);
 }
 
+/// Each of 25 places would save 2 % of the run.
+TEST(diagnosis, one_slow_rank_at_many_places) {
+    observed o = run({late_by(5ms, [](auto) { return std::vector{2}; })});
+    constexpr int places = 25;
+    o.from.duration *= places * 2;
+    for (int i = 1; i < places; ++i) {
+        o.from.rows.push_back(o.from.rows[0]);
+        o.examined_rows.push_back(o.examined_rows[0]);
+    }
+    const diagnosis d = diagnose(o);
+    ASSERT_EQ(d.findings.size(), std::size_t{places});
+    for (const finding& f : d.findings) EXPECT_EQ(f.why, cause::rank);
+    EXPECT_LT(share(d.findings[0].gain, o.from.duration), worth_mending);
+    EXPECT_EQ(d.findings[0].places, std::size_t{places});
+    EXPECT_EQ(d.findings[0].gain_at_all, places * d.findings[0].gain);
+    EXPECT_NE(words(o, d.findings[0]).find("Mended at all 25 places where it is so: "), std::string::npos);
+    EXPECT_EQ(d.findings[1].places, 1U) << "it was said";
+    EXPECT_TRUE(said_before(d, d.findings[1]));
+    EXPECT_EQ(headline(o, d).find("Nothing is worth mending"), std::string::npos);
+    o.from.duration *= 50;
+    EXPECT_EQ(diagnose(o).findings[0].why, cause::none) << "all of them save 1 %";
+}
+
 TEST(diagnosis, a_rank_that_is_late_at_every_second_call) {
     const observed o =
         run({late_by(5ms, [](std::uint64_t n) { return n % 4 == 0 ? std::vector{2} : std::vector<int>{}; })});
