@@ -73,11 +73,12 @@ void export_observed(const export_options& o) {
 }
 
 void export_measured(const export_options& o) {
-    if (o.format != "csv" && o.format != "prometheus")
+    const bool is_text = o.format == "csv" || o.format == "prometheus";
+    const files::output_file out(is_text ? o.output : std::string());
+    const std::vector<results::run> runs = results::read(o.files);
+    if (!is_text)
         throw error(fmt::format("a measurement as {}", o.format), "its calls are not on one time line",
                     "give --format csv or prometheus");
-    const files::output_file out(o.output);
-    const std::vector<results::run> runs = results::read(o.files);
     if (o.format == "prometheus") return out.write(exports::prometheus_text(runs));
     std::ostringstream text;
     report::write_csv(text, runs);

@@ -185,6 +185,10 @@ void write_otf2(const trace& t, const fs::path& folder) {
     if (fs::exists(folder, none) && (!fs::is_directory(folder, none) || !fs::is_empty(folder, none)))
         throw error(fmt::format("cannot write '{}'", folder.string()), "a trace of OTF2 is a folder, and this is there",
                     "name a new one");
+    const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();
+    if (const fs::path above = whole.parent_path(); !fs::is_directory(above, none))
+        throw error(fmt::format("cannot write '{}'", folder.string()),
+                    fmt::format("there is no folder '{}'", above.string()), "make it, or write elsewhere");
     const otf2_listener listening;
     archive_writer(t, folder).write();
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <unordered_map>
@@ -54,26 +55,38 @@ public:
         for (auto& mine : of_rank_) std::erase_if(mine, [this](std::size_t i) { return !all_[i].complete(); });
     }
 
-    /// Complete ones, in an order that is that of each rank: the earliest that is the next of all its ranks. What
-    /// ranks called in different orders is left out.
+    /// Complete ones, in an order that is that of each rank: the earliest that is the next of all its ranks. Where
+    /// several threads of a rank call, ranks may differ: then the earliest that is next of any.
     std::vector<const joint_call*> in_order() const {
         std::vector<std::size_t> next(of_rank_.size());
         std::vector<std::size_t> reached(all_.size());
+        std::vector<bool> taken(all_.size());
         const auto later = [this](std::size_t a, std::size_t b) { return all_[a].first > all_[b].first; };
         std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);
         const auto reach = [&](std::size_t rank) {
-            if (next[rank] == of_rank_[rank].size()) return;
-            const std::size_t call = of_rank_[rank][next[rank]];
-            if (++reached[call] == all_[call].stays.size()) ready.push(call);
+            const std::vector<std::size_t>& mine = of_rank_[rank];
+            while (next[rank] < mine.size() && taken[mine[next[rank]]]) ++next[rank];
+            if (next[rank] < mine.size() && ++reached[mine[next[rank]]] == all_[mine[next[rank]]].stays.size())
+                ready.push(mine[next[rank]]);
+        };
+        const auto reach_any = [&] {
+            std::optional<std::size_t> earliest;
+            for (std::size_t r = 0; r < next.size(); ++r)
+                if (next[r] < of_rank_[r].size() && (!earliest || later(*earliest, of_rank_[r][next[r]])))
+                    earliest = of_rank_[r][next[r]];
+            if (earliest) ready.push(*earliest);
+            return earliest.has_value();
         };
         for (std::size_t r = 0; r < of_rank_.size(); ++r) reach(r);
         std::vector<const joint_call*> out;
-        while (!ready.empty()) {
-            out.push_back(&all_[ready.top()]);
+        while (!ready.empty() || reach_any()) {
+            const std::size_t now = ready.top();
             ready.pop();
-            for (const std::int32_t m : members(*out.back())) {
-                ++next[static_cast<std::size_t>(m)];
-                reach(static_cast<std::size_t>(m));
+            taken[now] = true;
+            out.push_back(&all_[now]);
+            for (const std::int32_t m : members(all_[now])) {
+                const auto r = static_cast<std::size_t>(m);
+                if (next[r] < of_rank_[r].size() && of_rank_[r][next[r]] == now) reach(r);
             }
         }
         return out;

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace rubato::files {
@@ -84,6 +85,8 @@ std::string json_line_writer::line(std::string_view kind, const json& fields) {
 
 void json_lines::read(const std::string& file,
                       const std::function<void(std::string_view kind, const json& fields)>& take) const {
+    if (std::error_code none; std::filesystem::is_directory(file, none))
+        throw error(fmt::format("cannot read '{}'", file), "it is a folder", instead);
     std::ifstream in(file);
     if (!in) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), instead);
     line_reader reader(*this, file);

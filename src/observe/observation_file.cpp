@@ -187,7 +187,7 @@ observation from_file(const fs::path& file) {
         take(o, kind, fields);
     });
     if (taken != announced)
-        throw error(fmt::format("'{}' is cut short", file.string()),
+        throw error(fmt::format("'{}' is {}", file.string(), taken < announced ? "cut short" : "longer than it was"),
                     fmt::format("it has {} lines of {}", taken, announced),
                     "copy it again, or observe the program again");
     if (o.ranks == 0)

@@ -212,8 +212,9 @@ std::vector<std::string> sentences(const observed& o, const finding& f) {
                               format_time(f.gain), gain.empty() ? "" : fmt::format(" ({})", gain)));
     if (f.places > 1) {
         const std::string of_all = share_of_run(o, f.gain_at_all);
-        out.back() += fmt::format(" Mended at all {} places where it is so: {}{} less.", f.places,
-                                  format_time(f.gain_at_all), of_all.empty() ? "" : fmt::format(" ({})", of_all));
+        out.back() += fmt::format(" With {} other place{} of the same cause: {}{} less in all.", f.places - 1,
+                                  f.places == 2 ? "" : "s", format_time(f.gain_at_all),
+                                  of_all.empty() ? "" : fmt::format(" ({})", of_all));
     }
     return out;
 }

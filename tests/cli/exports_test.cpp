@@ -113,12 +113,21 @@ TEST_F(exports_command, wrong_input_is_refused_in_a_line) {
     bad(fmt::format("import {} -o /nonexistent/x", path("calls.csv")), "there is no folder");
     bad(fmt::format("export {} --format csv -o {}", path("calls.csv"), path("x")), "calls.csv");
     bad("export x --format vampir -o y", "vampir");
+    bad(fmt::format("export {} --format goal -o {}", path("none.rubato"), path("x")),
+        "cannot read '" + path("none.rubato"));
+    bad(fmt::format("export {} --format goal -o {}", path("calls.csv"), path("x")), "calls.csv:1 cannot be understood");
     bad("exec --record most -- true", "RUBATO_RECORD=most: there is no such choice");
     bad("exec --record all,limit=1kB -- true", "its limit is from 1MiB to 1TiB");
     bad("exec --watchdog 1ms -- true", "RUBATO_WATCHDOG=1ms");
     good(fmt::format("import {} -o {}", path("calls.csv"), path("run.rubato")));
     bad(fmt::format("export {0} {0} --format csv -o {1}", path("run.rubato"), path("x")), "exported alone");
     bad(fmt::format("export {} --format csv -o - --json", path("run.rubato")), "--json with -o -");
+    write("twice.rubato", slurp(path("run.rubato")) + slurp(path("run.rubato")));
+    bad("report " + path("twice.rubato"), "longer than it was");
+    std::filesystem::create_directory(path("folder.rubato"));
+    for (const char* read : {"report ", "watch "}) bad(read + path("folder.rubato"), "it is a folder");
+    if (has_otf2())
+        bad(fmt::format("export {} --format otf2 -o {}", path("run.rubato"), path("none/x")), "there is no folder");
 }
 
 }  // namespace

@@ -366,6 +366,27 @@ TEST_F(exported, a_replay_keeps_the_order_of_each_rank) {
     EXPECT_EQ(p.events[1].computing, (std::vector<time_ns>{1ms, 0ms}));
 }
 
+/// Two threads of each rank, which take turns in another order on each.
+TEST_F(exported, a_replay_of_threads_has_all_calls) {
+    trace t;
+    t.hosts = {"", ""};
+    t.communicators = {{{0, 1}, 0}, {{0, 1}, 1}};
+    t.places = {"here"};
+    t.calls_of = [](std::int32_t r) {
+        std::vector<traced_call> calls;
+        for (std::uint64_t i = 0; i < 10; ++i)
+            for (std::uint32_t k = 0; k < 2; ++k)
+                calls.push_back({1ms * static_cast<int>(i) + 1us * static_cast<int>(k),
+                                 1ms * static_cast<int>(i) + 100us, 8, i, r == 0 ? k : 1 - k, 0, 0, collective::barrier,
+                                 form::blocking});
+        return calls;
+    };
+    EXPECT_EQ(replay_of(t, "t").of_ranks, 40U);
+    std::string text;
+    EXPECT_EQ(write_goal(t, {}, "t", [&](std::string_view piece) { text += piece; }), 40U);
+    EXPECT_GT(exits_of(parse_goal(text, "t"), parse_model("loggopsim"))[0], 8ms);
+}
+
 TEST_F(exported, a_replay_has_the_algorithms_that_ran) {
     program p = replay_of(small(), "t").what;
     decision kept;
