@@ -124,6 +124,7 @@ std::string slow_text(const observed& o, const finding& f) {
 }
 
 std::string program_of(const observed& o) {
+    if (o.from.mode == "imported") return "./your_program";  // the name is that of the trace
     return o.from.begun.command.empty() ? "./" + o.from.program : o.from.begun.command;
 }
 

@@ -31,6 +31,7 @@ TEST_F(exports_command, an_imported_trace_is_reported_and_exported) {
     EXPECT_EQ(report["ranks"], 4);
     EXPECT_EQ(report["mode"], "imported");
     ASSERT_EQ(report["rows"].size(), 2U);
+    EXPECT_NE(report["diagnosis"][0]["advice"].get<std::string>().find("rank2.data ./your_program"), std::string::npos);
     EXPECT_NE(good(fmt::format("report {}", file)).find("solve (solver.c:120)"), std::string::npos);
 
     const nlohmann::json told = good_json(fmt::format("export {} --format csv -o {} --json", file, path("again.csv")));
