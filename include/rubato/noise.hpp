@@ -22,15 +22,16 @@ public:
     public:
         /// When work that begins then, and takes so long without detours, is done. Beginnings never go back.
         time_ns end_of(time_ns begin, time_ns work);
+        struct detour {
+            std::int64_t begin;  ///< ns
+            std::int64_t end;
+        };
+        /// The first detour that ends after that time, if there is noise. Times never go back.
+        detour after(time_ns time);
 
     private:
         friend class noise;
-        struct detour {
-            std::int64_t begin;
-            std::int64_t end;
-        };
         void next();
-        void skip_to(std::int64_t time);
 
         const noise* of_ = nullptr;
         std::uint64_t state_ = 0;  // of its random numbers

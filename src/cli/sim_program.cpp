@@ -23,28 +23,6 @@ struct program_result {
     time_ns run_time() const { return std::ranges::max(played.exits); }
 };
 
-program_plan parse_plan(const std::string& text) {
-    program_plan plan;
-    if (text.empty()) return plan;
-    for (const std::string& id : split_lists({text})) {
-        const algorithm& a = find_algorithm(id);
-        if (!plan.emplace(a.what, &a).second)
-            throw error(fmt::format("--plan {}", text),
-                        fmt::format("it names two algorithms of {}", traits(a.what).name),
-                        "give one for each collective");
-    }
-    return plan;
-}
-
-/// Throws if a collective of the plan is not in the program, or has its algorithm there.
-void check_plan(const program_plan& plan, const program& p) {
-    for (const auto& [what, use] : plan)
-        if (std::ranges::none_of(p.calls, [&](const program_call& c) { return c.what == what && c.use == nullptr; }))
-            throw error(fmt::format("--plan with {}", use->id),
-                        fmt::format("the program has no {} of which it does not name the algorithm", traits(what).name),
-                        "leave it out");
-}
-
 std::string bytes_text(const program_call& c) { return traits(c.what).moves_data() ? format_bytes(c.chunk) : "-"; }
 
 std::string as_text(const program_result& r) {
@@ -113,6 +91,27 @@ program_result read(const program_options& o, std::int32_t ranks) {
 }
 
 }  // namespace
+
+program_plan parse_plan(const std::string& text) {
+    program_plan plan;
+    if (text.empty()) return plan;
+    for (const std::string& id : split_lists({text})) {
+        const algorithm& a = find_algorithm(id);
+        if (!plan.emplace(a.what, &a).second)
+            throw error(fmt::format("--plan {}", text),
+                        fmt::format("it names two algorithms of {}", traits(a.what).name),
+                        "give one for each collective");
+    }
+    return plan;
+}
+
+void check_plan(const program_plan& plan, const program& p) {
+    for (const auto& [what, use] : plan)
+        if (std::ranges::none_of(p.calls, [&](const program_call& c) { return c.what == what && c.use == nullptr; }))
+            throw error(fmt::format("--plan with {}", use->id),
+                        fmt::format("the program has no {} of which it does not name the algorithm", traits(what).name),
+                        "leave it out");
+}
 
 void program_options::add_to(CLI::App& app) {
     app.add_option("--program", file, "simulate a program instead of one call: a text, or a file of 'rubato exec'")

@@ -18,6 +18,11 @@ struct program_options {
     void add_to(CLI::App& app);
 };
 
+/// "allreduce/ring,bcast/chain". Throws if a collective is named twice.
+program_plan parse_plan(const std::string& text);
+/// Throws if a collective of the plan is not in the program, or has its algorithm there.
+void check_plan(const program_plan& plan, const program& p);
+
 /// A program that was observed, as far as its calls were kept.
 struct observed_program {
     program what{};

@@ -24,6 +24,7 @@ struct program_call {
     rank root{};
     std::uint32_t segments = 0;  ///< 0: those that suit the network
     std::shared_ptr<const graph> neighbours{};
+    std::string graph_text{};             ///< whose they are
     std::vector<std::int32_t> members{};  ///< ranks that take part; empty: all
     bool blocking = true;                 ///< false: what follows does not wait for its end
 };
@@ -58,6 +59,7 @@ using program_plan = std::map<collective, const algorithm*>;
 struct played_call {
     std::string_view id{};  ///< of the algorithm
     std::uint32_t segments = 1;
+    time_ns round_time{};  ///< that the algorithm plans by
     std::int64_t count = 0;
     time_ns imbalance{};  ///< first to last arrival
     time_ns run_time{};   ///< first arrival to last exit

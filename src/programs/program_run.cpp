@@ -42,6 +42,7 @@ public:
     std::int32_t ranks() const { return problem_.ranks; }
     const algorithm& use() const { return *use_; }
     std::uint32_t segments() const { return problem_.segments; }
+    time_ns round_time() const { return problem_.round_time; }
 
     /// For ranks that compute so long before.
     const std::vector<sized_schedule>& schedules(const std::vector<time_ns>& computing) {
@@ -223,7 +224,7 @@ std::vector<stream> join(const program& p, std::vector<way>& ways, std::int32_t 
 std::vector<played_call> describe(const program& p, const std::vector<way>& ways, const std::vector<stream>& streams,
                                   const simulation& sim) {
     std::vector<played_call> calls;
-    for (const way& w : ways) calls.push_back({w.use().id, w.segments()});
+    for (const way& w : ways) calls.push_back({w.use().id, w.segments(), w.round_time()});
     std::vector<std::size_t> next(streams.size());
     for (const program_event& e : p.events) {
         if (e.call == p.calls.size()) continue;

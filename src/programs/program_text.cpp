@@ -121,6 +121,7 @@ private:
             c.what = collective::neighbor_alltoall;
             c.use = &find_algorithm("neighbor_alltoall/direct");
             c.neighbours = parse_graph(words[1], made_.ranks);
+            c.graph_text = words[1];
             c.chunk = size(words[2]);
             s.call = add(std::move(c), line.number);
         } else {
@@ -176,6 +177,7 @@ private:
             c.segments = static_cast<std::uint32_t>(parse_integer(value, "number of segments", 1, 1 << 20));
         } else if (name == "graph") {
             c.neighbours = parse_graph(value, made_.ranks);
+            c.graph_text = value;
         } else {
             wrong(fmt::format("'{}'", word), "a call has a size, root=R, segments=N and graph=GRAPH", "correct it");
         }

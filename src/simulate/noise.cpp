@@ -68,9 +68,9 @@ void noise::processor::next() {
     }
 }
 
-/// To the first detour that ends after that time.
-void noise::processor::skip_to(std::int64_t time) {
+noise::processor::detour noise::processor::after(time_ns t) {
     const shared& s = *of_->shared_;
+    const std::int64_t time = t.count();
     if (s.what != kind::random && time - detour_.end > s.period) {
         const std::int64_t rounds = (time - detour_.end) / s.period;
         round_ += rounds * s.period;
@@ -78,6 +78,7 @@ void noise::processor::skip_to(std::int64_t time) {
         detour_.end += rounds * s.period;
     }
     while (detour_.end <= time) next();
+    return detour_;
 }
 
 time_ns noise::processor::end_of(time_ns begin, time_ns work) {
@@ -85,12 +86,12 @@ time_ns noise::processor::end_of(time_ns begin, time_ns work) {
     std::int64_t left = work.count();
     if (!of_->any()) return begin + work;
     for (;;) {
-        skip_to(at);
-        if (detour_.begin > at) {
-            if (left <= detour_.begin - at) return time_ns(at + left);
-            left -= detour_.begin - at;
+        const detour next = after(time_ns(at));
+        if (next.begin > at) {
+            if (left <= next.begin - at) return time_ns(at + left);
+            left -= next.begin - at;
         }
-        at = detour_.end;
+        at = next.end;
     }
 }
 

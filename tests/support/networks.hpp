@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/temporary_file.hpp"
 #include "topology/generators.hpp"
 
 #include <map>
@@ -32,6 +33,11 @@ inline std::vector<std::string> networks_to_try() {
             "dragonfly:groups=9,routers=4,hosts=2,global=2",
             "dragonfly:groups=3,routers=2,hosts=1,global=2",
             "dragonfly:groups=1,routers=3,hosts=2,global=1"};
+}
+
+inline network read_as_file(const std::string& content) {
+    const temporary_file file(content);
+    return parse_network("file:" + file.path());
 }
 
 /// How many switches have so many cables to other switches.

@@ -27,4 +27,14 @@ inline std::string name_of_id(const ::testing::TestParamInfo<std::string_view>& 
     return name;
 }
 
+/// The schedules of an algorithm.
+inline std::vector<schedule> registered(std::string_view id, std::int32_t ranks, std::vector<std::int32_t> radix = {}) {
+    const algorithm& a = find_algorithm(id);
+    problem p;
+    p.what = a.what;
+    p.ranks = ranks;
+    p.radix = std::move(radix);
+    return build_all(a, p);
+}
+
 }  // namespace rubato::testing

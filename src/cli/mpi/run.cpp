@@ -3,6 +3,7 @@
 #include "bench/experiment.hpp"
 #include "bench/world.hpp"
 #include "cli/command.hpp"
+#include "cli/mpi/run_program.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
@@ -36,6 +37,7 @@ struct run_options {
     std::string round_time{};  // not given
     std::int32_t repetitions = 5;
     bool json = false;
+    run_program_options program{};
 };
 
 struct run_times {
@@ -208,10 +210,14 @@ int run(const run_options& o) {
     mpi::check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
     int status = 0;
     try {
-        const run_outcome r = run_all(o, me, ranks);
-        if (me == 0) print(o, r, ranks);
-        if (r.wrong_rank >= 0) status = 1;
-        if (r.wrong_rank == me) fmt::print(stderr, "rubato: {}: {}\n", o.id, r.difference);
+        if (!o.program.file.empty()) {
+            status = run_program(o.program, me, ranks) ? 0 : 1;
+        } else {
+            const run_outcome r = run_all(o, me, ranks);
+            if (me == 0) print(o, r, ranks);
+            if (r.wrong_rank >= 0) status = 1;
+            if (r.wrong_rank == me) fmt::print(stderr, "rubato: {}: {}\n", o.id, r.difference);
+        }
     } catch (const error& e) {
         if (me == 0) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
@@ -226,7 +232,16 @@ void add_run(CLI::App& command, int& status) {
     auto o = std::make_shared<run_options>();
     CLI::App& sub =
         *command.add_subcommand("run", "run an algorithm on MPI and check it against the native collective");
-    sub.add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    sub.add_option("ID", o->id, "the algorithm, such as reduce/binomial");
+    sub.add_option("--program", o->program.file,
+                   "run a program instead, as 'rubato sim --program' has it, and simulate it; ranks sleep while they\n"
+                   "would compute")
+        ->type_name("FILE");
+    sub.add_option("--plan", o->program.plan, "the program's algorithms, such as allreduce/ring,bcast/chain")
+        ->type_name("IDS");
+    sub.add_option("--noise", o->program.noise_text,
+                   "stop the ranks of the program now and then, such as fixed:period=50ms,duration=2ms,seed=1")
+        ->type_name("NOISE");
     sub.add_option("-b,--bytes", o->bytes,
                    "size of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)")
         ->type_name("SIZE");
@@ -241,7 +256,8 @@ void add_run(CLI::App& command, int& status) {
            "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
            "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
         ->type_name("N[,N...]");
-    sub.add_option("--model", o->model_text, "cost model, for algorithms that plan in rounds (default: curie)")
+    sub.add_option("--model", o->model_text,
+                   "cost model, for programs and algorithms that plan in rounds (default: curie)")
         ->type_name("MODEL");
     sub.add_option("--round-time", o->round_time,
                    "how long it takes to send and combine a segment, for algorithms that plan in rounds\n"
@@ -267,8 +283,27 @@ void add_run(CLI::App& command, int& status) {
         "  mpirun -n 8 rubato run reduce/chain --segments 16 --arrivals single:rank=7,delay=5ms\n"
         "  mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --arrivals single:rank=7,delay=5ms --round-time "
         "40us\n"
-        "  mpirun -n 8 rubato run bcast/multicast --bytes 64KiB");
+        "  mpirun -n 8 rubato run bcast/multicast --bytes 64KiB\n"
+        "  mpirun -n 16 rubato run --program examples/stencil.program --model gige --noise "
+        "fixed:period=50ms,duration=2ms");
     sub.callback([o, &sub, &status] {
+        if (!o->program.file.empty()) {
+            for (const char* option : {"ID", "--bytes", "--arrivals", "--datatype", "--op", "--root", "--graph",
+                                       "--segments", "--radix", "--round-time"})
+                if (sub.count(option) > 0)
+                    throw error(fmt::format("{} with --program", option), "the program says what is called, and when",
+                                "leave one of them out");
+            o->program.model_text = o->model_text;
+            o->program.repetitions = o->repetitions;
+            o->program.json = o->json;
+            status = run(*o);
+            return;
+        }
+        if (o->id.empty()) throw CLI::RequiredError("ID");
+        for (const char* option : {"--plan", "--noise"})
+            if (sub.count(option) > 0)
+                throw error(fmt::format("{} without --program", option), "it is about a program's calls",
+                            "give a program, or leave it out");
         if (multicast_of(*o)) {
             for (const char* option : {"--op", "--segments", "--radix", "--model", "--round-time"})
                 if (sub.count(option) > 0)

@@ -3,25 +3,20 @@
 #include "rubato/algorithm.hpp"
 #include "support/error_text.hpp"
 #include "support/hand_made.hpp"
+#include "support/registry.hpp"
 
 #include <gtest/gtest.h>
 
 namespace rubato {
 namespace {
 
+using testing::registered;
+
 constexpr std::int64_t s = 100;
 
 cost count(const std::vector<schedule>& all, std::int64_t bytes = s) {
     const std::vector<layout> sizes{layout::uniform(bytes)};
     return count_cost(all, sizes);
-}
-
-std::vector<schedule> registered(std::string_view id, std::int32_t ranks) {
-    const algorithm& a = find_algorithm(id);
-    problem p;
-    p.what = a.what;
-    p.ranks = ranks;
-    return build_all(a, p);
 }
 
 // Energies that are whole numbers and no static power, so that sums are exact.

@@ -3,6 +3,7 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/simulate.hpp"
 #include "support/hand_made.hpp"
+#include "support/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 namespace rubato {
 namespace {
 
+using testing::registered;
+
 using std::chrono_literals::operator""ns;
 using times = std::vector<time_ns>;
 
@@ -18,15 +21,6 @@ times exits(const model& m, const std::vector<schedule>& all, std::int64_t bytes
     const layout sizes = layout::uniform(bytes);
     const times arrivals(all.size());
     return simulate(m, all, std::span(&sizes, 1), arrivals).exits;
-}
-
-std::vector<schedule> registered(std::string_view id, std::int32_t ranks, std::vector<std::int32_t> radix = {}) {
-    const algorithm& a = find_algorithm(id);
-    problem p;
-    p.what = a.what;
-    p.ranks = ranks;
-    p.radix = std::move(radix);
-    return build_all(a, p);
 }
 
 const model three_free = parse_model("logfgp:L=1us,omin=40ns,omax=100ns,g=150ns,G=2ns,f=3");

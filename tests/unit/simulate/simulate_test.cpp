@@ -5,6 +5,7 @@
 #include "support/error_text.hpp"
 #include "support/hand_made.hpp"
 #include "support/problems.hpp"
+#include "support/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +14,8 @@
 
 namespace rubato {
 namespace {
+
+using testing::registered;
 
 using std::chrono_literals::operator""ns;
 using times = std::vector<time_ns>;
@@ -28,14 +31,6 @@ times exits(const model& m, const std::vector<schedule>& all, const std::vector<
 /// The run time if all arrive at 0.
 time_ns duration(const model& m, const std::vector<schedule>& all, const std::vector<layout>& sizes) {
     return std::ranges::max(exits(m, all, sizes));
-}
-
-std::vector<schedule> registered(std::string_view id, std::int32_t ranks) {
-    const algorithm& a = find_algorithm(id);
-    problem p;
-    p.what = a.what;
-    p.ranks = ranks;
-    return build_all(a, p);
 }
 
 // Marendic et al. 2016, Table 3.

@@ -1,5 +1,5 @@
 #include "support/error_text.hpp"
-#include "support/temporary_file.hpp"
+#include "support/networks.hpp"
 #include "topology/generators.hpp"
 #include "topology/routing.hpp"
 
@@ -8,13 +8,8 @@
 namespace rubato::topology {
 namespace {
 
-network read(const std::string& content) {
-    const temporary_file file(content);
-    return parse_network("file:" + file.path());
-}
-
 TEST(dot_file, vertices_with_one_cable_are_endpoints) {
-    const network net = read(
+    const network net = read_as_file(
         "graph \"two switches\" {\n"
         "  rankdir=LR; node [shape=box, style=\"a,b\"];\n"
         "  a -- s1 -- s2:port1 -- b  // a chain\n"
@@ -30,7 +25,7 @@ TEST(dot_file, vertices_with_one_cable_are_endpoints) {
 }
 
 TEST(dot_file, comments_of_directed_edges_are_forwarding_tables) {
-    const network net = read(
+    const network net = read_as_file(
         "digraph {\n"
         "  a -> s; s -> a; b -> t; t -> b; c -> t; t -> c;\n"
         "  s -> t [comment=\"b\"]; t -> s [comment=\"*\"];\n"
@@ -50,7 +45,7 @@ TEST(dot_file, comments_of_directed_edges_are_forwarding_tables) {
 }
 
 TEST(dot_file, errors_name_the_line) {
-    const auto said = [](const std::string& content) { return error_text([&] { read(content); }); };
+    const auto said = [](const std::string& content) { return error_text([&] { read_as_file(content); }); };
     EXPECT_NE(said("graph {\n a -> b\n}").find("line 2"), std::string::npos);
     EXPECT_NE(said("graph {\n a -- b\n").find("line 3"), std::string::npos);
     EXPECT_NE(said("graph {\n a -- \"b\n").find("quoted"), std::string::npos);

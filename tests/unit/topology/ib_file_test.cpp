@@ -1,5 +1,5 @@
 #include "support/error_text.hpp"
-#include "support/temporary_file.hpp"
+#include "support/networks.hpp"
 #include "topology/generators.hpp"
 #include "topology/routing.hpp"
 
@@ -40,13 +40,8 @@ const std::string tables =
     "0x000c 002 : (Channel Adapter portguid 0x0000000000100002: 'a')\n"
     "0x000d 006 : (Channel Adapter portguid 0x0000000000100005: 'c')\n";
 
-network read(const std::string& content) {
-    const temporary_file file(content);
-    return parse_network("file:" + file.path());
-}
-
 TEST(ib_file, ports_of_adapters_are_endpoints) {
-    const network net = read(two_switches);
+    const network net = read_as_file(two_switches);
     ASSERT_EQ(net.endpoints(), 3U);
     EXPECT_EQ(net.switches(), 2U);
     EXPECT_EQ(net.cables().size(), 5U);
@@ -58,7 +53,7 @@ TEST(ib_file, ports_of_adapters_are_endpoints) {
 }
 
 TEST(ib_file, forwarding_tables_may_follow) {
-    const network net = read(two_switches + tables);
+    const network net = read_as_file(two_switches + tables);
     const routes r = route(net);
     EXPECT_EQ(r.name(), "given");
     const auto between = [&](vertex from, vertex to) {
@@ -73,7 +68,7 @@ TEST(ib_file, forwarding_tables_may_follow) {
 }
 
 TEST(ib_file, errors_name_the_place) {
-    const auto said = [](const std::string& content) { return error_text([&] { route(read(content)); }); };
+    const auto said = [](const std::string& content) { return error_text([&] { route(read_as_file(content)); }); };
     EXPECT_NE(said("Switch\t8\n").find("line 1"), std::string::npos);
     EXPECT_NE(said(two_switches + "[1]\n").find("line 16"), std::string::npos);
     EXPECT_NE(said("[1] \"S-1\"[2]\n").find("line 1"), std::string::npos);

@@ -1,0 +1,258 @@
+// Ranks sleep while they would compute, so that there may be more of them than cores.
+#include "cli/mpi/run_program.hpp"
+
+#include "bench/experiment.hpp"
+#include "bench/noise_maker.hpp"
+#include "cli/command.hpp"
+#include "cli/sim_program.hpp"
+#include "mpi/datatype.hpp"
+#include "mpi/topology.hpp"
+#include "rubato/mpi.hpp"
+#include "statistics/statistics.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <thread>
+
+namespace rubato::cli {
+namespace {
+
+using bench::experiment;
+
+constexpr const char* another = "another rank has a wrong result";
+
+/// A call of the program on this rank.
+struct real_call {
+    mpi::selection how{};
+    std::unique_ptr<experiment> data{};
+    mpi::communicator* on = nullptr;
+};
+
+/// Communicators that have the neighbours of a graph, or none.
+class communicators {
+public:
+    communicators() = default;
+    ~communicators() {
+        for (auto& [text, c] : all_) {
+            c.ours.reset();
+            if (c.native != MPI_COMM_WORLD) MPI_Comm_free(&c.native);
+        }
+    }
+    communicators(const communicators&) = delete;
+    communicators& operator=(const communicators&) = delete;
+
+    mpi::communicator& get(const std::string& graph_text) {
+        one& c = all_[graph_text];
+        if (!c.ours) {
+            if (!graph_text.empty()) c.native = mpi::with_neighbours(MPI_COMM_WORLD, graph_text);
+            c.ours = std::make_unique<mpi::communicator>(c.native);
+        }
+        return *c.ours;
+    }
+
+private:
+    struct one {
+        MPI_Comm native = MPI_COMM_WORLD;
+        std::unique_ptr<mpi::communicator> ours{};
+    };
+    std::map<std::string, one> all_{};
+};
+
+std::vector<real_call> prepare(const program& p, const played_program& expected, communicators& on, int me) {
+    std::vector<real_call> calls;
+    for (std::size_t i = 0; i < p.calls.size(); ++i) {
+        const program_call& c = p.calls[i];
+        real_call made;
+        made.how = mpi::selection(expected.calls[i].id);
+        made.how.segments = expected.calls[i].segments;
+        made.how.round_time = expected.calls[i].round_time;
+        experiment::settings data;
+        data.what = c.what;
+        data.bytes = c.chunk * traits(c.what).sized_chunks(p.ranks);
+        data.root = c.root.value;
+        data.neighbours = c.neighbours;
+        if (c.chunk % static_cast<std::int64_t>(sizeof(double)) != 0)
+            throw error(fmt::format("{}: {} bytes", c.place, c.chunk), "what is sent are doubles",
+                        "give a multiple of 8 bytes");
+        made.data = std::make_unique<experiment>(data, me, p.ranks);
+        made.on = &on.get(c.graph_text);
+        calls.push_back(std::move(made));
+    }
+    return calls;
+}
+
+struct measured_program {
+    std::vector<time_ns> run_times{};
+    std::vector<std::vector<time_ns>> of_calls{};  ///< means over the events of a call, of each repetition
+    std::string wrong{};
+};
+
+/// The latest of all ranks.
+void latest(std::vector<std::int64_t>& times) {
+    mpi::check(
+        MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD),
+        "MPI_Allreduce");
+}
+
+/// The program once, from a moment on at which no rank has begun.
+class repetition {
+public:
+    repetition(const program& p, std::vector<real_call>& calls, const noise& detours, int me)
+        : p_(p), calls_(calls), detours_(detours), me_(static_cast<std::uint32_t>(me)) {}
+
+    void run(const common_clock& clock) {
+        std::vector<mpi::call> prepared;
+        for (real_call& c : calls_) prepared.push_back(c.data->prepare(1));
+        // Ranks agree on a moment that is later for all of them.
+        constexpr time_ns soon = std::chrono::milliseconds(20);
+        std::vector<std::int64_t> begin{(clock.now() + soon).count()};
+        latest(begin);
+        const time_ns zero = own_time() + (time_ns(begin[0]) - clock.now());
+        noise::processor processor = detours_.of(me_);
+        std::this_thread::sleep_until(std::chrono::steady_clock::time_point(zero));
+        const bench::noise_maker disturbs(detours_, me_, zero);
+        for (const program_event& e : p_.events) {
+            compute(processor, zero, e.computing[me_]);
+            if (e.call == p_.calls.size()) continue;
+            real_call& c = calls_[e.call];
+            if (c.how.use->arrival_aware) c.how.arrivals = e.computing;
+            arrivals_.push_back((own_time() - zero).count());
+            c.on->run(c.how, prepared[e.call]);
+            exits_.push_back((own_time() - zero).count());
+        }
+        end_ = (own_time() - zero).count();
+        for (const real_call& c : calls_)
+            if (wrong_.empty()) wrong_ = c.data->wrong();
+    }
+
+    void add_to(measured_program& all) {
+        std::vector<std::int64_t> last{end_, wrong_.empty() ? 0 : 1};
+        latest(last);
+        all.run_times.emplace_back(last[0]);
+        if (all.wrong.empty()) all.wrong = !wrong_.empty() ? wrong_ : last[1] == 0 ? "" : another;
+        for (std::int64_t& t : arrivals_) t = -t;
+        latest(arrivals_);
+        latest(exits_);
+        std::vector<time_ns> sums(calls_.size());
+        std::vector<std::int64_t> counts(calls_.size());
+        std::size_t i = 0;
+        for (const program_event& e : p_.events) {
+            if (e.call == p_.calls.size()) continue;
+            sums[e.call] += time_ns(exits_[i] + arrivals_[i]);
+            ++counts[e.call];
+            ++i;
+        }
+        for (std::size_t c = 0; c < sums.size(); ++c) sums[c] /= std::max<std::int64_t>(1, counts[c]);
+        all.of_calls.push_back(std::move(sums));
+    }
+
+private:
+    void compute(noise::processor& processor, time_ns zero, time_ns how_long) {
+        if (how_long <= time_ns{}) return;
+        const time_ns now = own_time() - zero;
+        const time_ns end = processor.end_of(now, how_long);
+        std::this_thread::sleep_until(std::chrono::steady_clock::time_point(zero + end));
+    }
+
+    const program& p_;
+    std::vector<real_call>& calls_;
+    const noise& detours_;
+    std::uint32_t me_;
+    std::vector<std::int64_t> arrivals_{}, exits_{};
+    std::int64_t end_ = 0;
+    std::string wrong_{};
+};
+
+std::vector<double> numbers(const std::vector<time_ns>& times) {
+    std::vector<double> all;
+    for (const time_ns t : times) all.push_back(static_cast<double>(t.count()));
+    return all;
+}
+
+time_ns median_of(const measured_program& m, std::size_t call) {
+    std::vector<time_ns> all;
+    for (const std::vector<time_ns>& times : m.of_calls) all.push_back(times[call]);
+    return time_ns(static_cast<std::int64_t>(rubato::median(numbers(all))));
+}
+
+std::string difference(time_ns simulated, double measured) {
+    return measured <= 0 ? "-"
+                         : fmt::format("{:+.1f} %", 100 * (static_cast<double>(simulated.count()) / measured - 1));
+}
+
+std::string as_text(const run_program_options& o, const program& p, const played_program& s,
+                    const measured_program& m) {
+    const estimate e = estimate_median(numbers(m.run_times));
+    const auto time = [](double ns) { return format_time(time_ns(static_cast<std::int64_t>(ns))); };
+    const time_ns simulated = std::ranges::max(s.exits);
+    table lines{{"CALL", "ALGORITHM", "CHUNK", "SEGMENTS", "TIMES", "MEASURED", "SIMULATED", "DIFFERENCE"}};
+    for (std::size_t i = 0; i < p.calls.size(); ++i) {
+        const time_ns took = median_of(m, i);
+        lines.push_back({p.calls[i].place, std::string(s.calls[i].id), format_bytes(p.calls[i].chunk),
+                         fmt::format("{}", s.calls[i].segments), fmt::format("{}", s.calls[i].count), format_time(took),
+                         format_time(s.calls[i].run_time),
+                         difference(s.calls[i].run_time, static_cast<double>(took.count()))});
+    }
+    const std::string disturbed = o.noise_text.empty() ? "" : ", noise " + o.noise_text;
+    return fmt::format(
+        "{}: {} ranks, {} calls, {} messages, model {}{}\n\nmeasured   {} [{}, {}], {} times\nsimulated  {}, {}\n\n{}",
+        o.file, p.ranks, p.events.size(), s.messages, o.model_text, disturbed, time(e.value), time(e.low), time(e.high),
+        m.run_times.size(), format_time(simulated), difference(simulated, e.value),
+        align(lines, {false, false, true, true, true, true, true, true}));
+}
+
+std::string as_json(const run_program_options& o, const program& p, const played_program& s,
+                    const measured_program& m) {
+    using nlohmann::ordered_json;
+    auto calls = ordered_json::array();
+    for (std::size_t i = 0; i < p.calls.size(); ++i)
+        calls.push_back({{"place", p.calls[i].place},
+                         {"id", s.calls[i].id},
+                         {"chunk_bytes", p.calls[i].chunk},
+                         {"segments", s.calls[i].segments},
+                         {"count", s.calls[i].count},
+                         {"measured_ns", median_of(m, i).count()},
+                         {"simulated_ns", s.calls[i].run_time.count()}});
+    auto times = ordered_json::array();
+    for (const time_ns t : m.run_times) times.push_back(t.count());
+    const ordered_json out{{"program", o.file},
+                           {"ranks", p.ranks},
+                           {"model", o.model_text},
+                           {"noise", o.noise_text},
+                           {"right", m.wrong.empty()},
+                           {"simulated_ns", std::ranges::max(s.exits).count()},
+                           {"measured_ns", std::move(times)},
+                           {"calls", std::move(calls)}};
+    return out.dump() + '\n';
+}
+
+}  // namespace
+
+bool run_program(const run_program_options& o, int me, int ranks) {
+    const program p = read_program(o.file, ranks);
+    const program_plan plan = parse_plan(o.plan);
+    check_plan(plan, p);
+    const model network = parse_model(o.model_text);
+    const noise detours = o.noise_text.empty() ? noise() : parse_noise(o.noise_text);
+    communicators on;
+    mpi::communicator& all = on.get("");
+    simulation_options how;
+    how.hosts = all.hosts();
+    how.detours = &detours;
+    const played_program expected = play(p, network, plan, how);
+    std::vector<real_call> calls = prepare(p, expected, on, me);
+    measured_program m;
+    for (std::int32_t i = 0; i < o.repetitions; ++i) {
+        all.synchronise();
+        repetition r(p, calls, detours, me);
+        r.run(all.clock());
+        r.add_to(m);
+    }
+    if (me == 0) write_out(o.json ? as_json(o, p, expected, m) : as_text(o, p, expected, m));
+    if (!m.wrong.empty() && m.wrong != another) fmt::print(stderr, "rubato: {}: {}\n", o.file, m.wrong);
+    return m.wrong.empty();
+}
+
+}  // namespace rubato::cli
