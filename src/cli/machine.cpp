@@ -4,6 +4,12 @@
 
 namespace rubato::cli {
 
+void machine::refuse_on_cables() const {
+    if (shared_links || !slow.processors.empty() || !slow.links.empty())
+        throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
+                    "leave out one of them");
+}
+
 void machine_options::add_to(CLI::App& app) {
     app.add_option("--noise", noise_text,
                    "the processors' detours: fixed:period=1ms,duration=10us,seed=1, random:... (exponential), or "

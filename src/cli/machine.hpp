@@ -17,6 +17,8 @@ struct machine {
 
     /// Ranks differ, or not all that they do is known from fewer ranks.
     bool is_special() const { return detours.any() || !slow.processors.empty() || !slow.links.empty() || shared_links; }
+    /// Throws if it differs by what a network's cables say.
+    void refuse_on_cables() const;
     /// It must outlive them.
     void set(simulation_options& how) const {
         how.detours = &detours;

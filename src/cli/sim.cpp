@@ -235,9 +235,7 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     s.cables = o.network.place(s.common);
     s.inside = parse_model_inside(o.inside_text, s.network, s.common);
     s.on = o.machine_texts.make(s.common.ranks);
-    if (s.cables && (s.on.shared_links || !s.on.slow.processors.empty() || !s.on.slow.links.empty()))
-        throw error("--network with --slow or --share-links", "a network's cables are all alike and shared as they are",
-                    "leave out one of them");
+    if (s.cables) s.on.refuse_on_cables();
     if (s.cables) o.network.put_in_order(s.common, *s.cables);
     s.chunk = chunk_of(size_of(o.bytes, s.common.what), s.common);
     s.choose_segments = o.problem.segments == 0;
@@ -285,10 +283,11 @@ void simulate_given(const CLI::App& app, const sim_options& o) {
         if (app.count(name) > 0)
             throw error(fmt::format("{} with --program", name), "the program says what is called, and when",
                         "leave one of them out");
-    if (!o.network.network.empty() || !o.network.routing.empty() || !o.network.mapping.empty() ||
-        !o.network.order.empty())
-        throw error("a network with --program", "programs are not simulated on cables yet", "leave one of them out");
-    simulate_program(o.program, o.problem.ranks, o.problem.hosts, o.model_text, o.inside_text, o.machine_texts, o.json);
+    if (!o.network.order.empty())
+        throw error("--order with --program", "a program's calls are made for ranks in their own order",
+                    "leave one of them out");
+    simulate_program(o.program, o.problem.ranks, o.problem.hosts, o.model_text, o.inside_text, o.machine_texts,
+                     o.network, o.json);
 }
 
 }  // namespace
@@ -352,6 +351,7 @@ void add_sim(CLI::App& command, int&) {
         "  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10\n"
         "  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links\n"
         "  rubato sim --program examples/stencil.program --model gige --plan allreduce/ring --without slowest\n"
+        "  rubato sim --program examples/stencil.program --model gige --network torus:4x4 --mapping random:1\n"
         "  rubato sim --program solver.rubato --model gige --plan allreduce/recursive_doubling",
         most_segments, names));
     app->callback([o, app] { simulate_given(*app, *o); });

@@ -125,7 +125,7 @@ void program_options::add_to(CLI::App& app) {
 
 void simulate_program(const program_options& o, std::int32_t ranks, const std::string& hosts,
                       const std::string& model_text, const std::string& inside_text,
-                      const machine_options& machine_texts, bool json) {
+                      const machine_options& machine_texts, const network_options& on_cables, bool json) {
     program_result r = read(o, ranks);
     if (!o.without.empty()) {
         r.evened = o.without == "slowest"
@@ -139,17 +139,25 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
     problem on_hosts;
     on_hosts.ranks = r.what.ranks;
     on_hosts.hosts = parse_hosts(hosts, r.what.ranks);
+    const std::optional<placed_ranks> cables = on_cables.place(on_hosts);
     const std::optional<model> inside = parse_model_inside(inside_text, network, on_hosts);
     const machine on = machine_texts.make(r.what.ranks);
+    program_simulator by;
+    if (cables) {
+        on.refuse_on_cables();
+        by = [&](shape_table& all, std::span<const time_ns> arrivals, const simulation_options& options) {
+            return topology::simulate_on(cables->routing(), cables->where, network, all, arrivals, options);
+        };
+    }
     simulation_options how;
     how.hosts = on_hosts.hosts;
     how.inside = inside ? &*inside : nullptr;
     how.cores = std::max(1U, std::thread::hardware_concurrency());
     on.set(how);
-    r.played = play(r.what, network, plan, how);
+    r.played = play(r.what, network, plan, how, by);
     r.title = fmt::format("{}: {} ranks{}, {} calls, {} messages, model {}{}", o.file, r.what.ranks,
                           hosts.empty() ? "" : fmt::format(", hosts {}", hosts), r.what.events.size(),
-                          r.played.messages, model_text, machine_texts.describe());
+                          r.played.messages, model_text, machine_texts.describe() + on_cables.describe());
     write_out(json ? as_json(r) : as_text(r));
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/machine.hpp"
+#include "cli/network_options.hpp"
 #include "programs/program.hpp"
 
 #include <string>
@@ -38,6 +39,6 @@ observed_program read_observed_program(const std::string& file, std::int32_t ran
 /// `ranks` 0: not given.
 void simulate_program(const program_options& o, std::int32_t ranks, const std::string& hosts,
                       const std::string& model_text, const std::string& inside_text,
-                      const machine_options& machine_texts, bool json);
+                      const machine_options& machine_texts, const network_options& on_cables, bool json);
 
 }  // namespace rubato::cli

@@ -4,6 +4,7 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 #include "rubato/simulate.hpp"
+#include "schedule/shapes.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -73,11 +74,16 @@ struct played_program {
     std::int64_t messages = 0;
 };
 
+/// Simulates the steps of all ranks.
+using program_simulator =
+    std::function<simulation(shape_table&, std::span<const time_ns> arrivals, const simulation_options&)>;
+
 /// All events in one simulation: a rank's exit from one call is where it begins to compute for the next. An algorithm
 /// that plans by arrivals knows how long each rank computes before the call. Throws if it would be too large, or if an
 /// algorithm cannot do it.
+/// `by`: instead of the simulation under the model.
 RUBATO_API played_program play(const program& p, const model& network, const program_plan& plan,
-                               const simulation_options& how);
+                               const simulation_options& how, const program_simulator& by = {});
 
 /// The same events as GOAL text, handed over in pieces: computing is calc, calls are the messages of their algorithms.
 /// Throws as `play` does.

@@ -284,7 +284,8 @@ std::size_t slowest_rank(const program& p) {
     return static_cast<std::size_t>(std::ranges::max_element(sums) - sums.begin());
 }
 
-played_program play(const program& p, const model& network, const program_plan& plan, const simulation_options& how) {
+played_program play(const program& p, const model& network, const program_plan& plan, const simulation_options& how,
+                    const program_simulator& by) {
     std::vector<way> ways = ways_of(p, network, plan, how);
     check_size(steps_of(p, ways), 0);
     played_program result;
@@ -298,7 +299,7 @@ played_program play(const program& p, const model& network, const program_plan& 
     simulation_options recorded = how;
     recorded.record_steps = true;
     const std::vector<time_ns> together(streams.size());
-    const simulation sim = simulate(network, ranks, together, recorded);
+    const simulation sim = by ? by(ranks, together, recorded) : simulate(network, ranks, together, recorded);
 
     result.exits = sim.exits;
     result.calls = describe(p, ways, streams, sim);
