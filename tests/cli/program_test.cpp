@@ -57,6 +57,19 @@ TEST_F(program_command, what_if) {
     EXPECT_LT(time("--plan allreduce/clairvoyant"), 1.1 * usual);  // it knows who computes long
 }
 
+TEST_F(program_command, messages_share_cables) {
+    const auto time = [&](const std::string& more) {
+        return good_json("sim --program " + path("p") + " --model hockney:alpha=10us,beta=1ns,gamma=0 --json " + more)
+            .at("run_time_ns")
+            .get<double>();
+    };
+    EXPECT_EQ(time("--network crossbar:ports=8"), time(""));
+    EXPECT_GT(
+        time("--plan allreduce/ring --network fattree:crossbar=4,ports=8,oversubscription=1:3 --mapping random:1"),
+        time("--plan allreduce/ring"));
+    bad(sim("--network crossbar:ports=8 --order network"), "--order with --program");
+}
+
 TEST_F(program_command, wrong_ones_are_refused_with_their_line) {
     const auto says = [&](const std::string& text, std::string_view what) {
         write("bad", text);
