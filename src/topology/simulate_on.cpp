@@ -191,7 +191,7 @@ private:
             const shape_step& t = at(h.rank, h.step);
             const bool combines = t.kind == step_kind::combine;
             return done(h.rank, h.step, start,
-                        start + (combines ? whole_ns(m_.gamma * static_cast<double>(t.bytes)) : 0));
+                        start + (combines ? whole_ns(m_.gamma * static_cast<double>(t.bytes)) + t.work : 0));
         }
         const std::uint32_t peer = peer_of(h.rank, h.step);
         const std::uint32_t there = partner_of(h.rank, h.step);
@@ -274,7 +274,8 @@ private:
         } else {
             const std::int64_t start = std::max(h.time, cpu_[h.rank]);
             const bool combines = t.kind == step_kind::combine;
-            cpu_[h.rank] = cpu_end(h.rank, start, whole_ns(combines ? m.combine * static_cast<double>(t.bytes) : m.o));
+            cpu_[h.rank] = cpu_end(
+                h.rank, start, combines ? whole_ns(m.combine * static_cast<double>(t.bytes)) + t.work : whole_ns(m.o));
             if (t.kind != step_kind::send) return finish(h.rank, h.step, start, cpu_[h.rank]);
             v.waits[h.step] = run_of_ranks::done;  // it will be
             v.ready[h.step] = start;
