@@ -41,7 +41,7 @@ public:
     void count_send(rank to) { ++sent_to_[static_cast<std::size_t>(to.value)]; }
     /// Tells the transports which of their messages have completed; with `wait`, waits until one has.
     void look(bool wait);
-    /// Waits for all messages of one transport at once, if there are no others; else for one.
+    /// Waits for all messages of one transport, if there are no others; else for one.
     void wait_for_all(const mpi_transport& of);
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon(const mpi_transport& of) noexcept;

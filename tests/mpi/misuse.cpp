@@ -153,6 +153,7 @@ void check_refused_name() {
     ours.expect(early, outside);
     refuse("a root outside", [&] { ours.run(early, outside); }, {"root"});
     const std::uint64_t before = ours.begun_early();
+    MPI_Barrier(MPI_COMM_WORLD);  // nothing of the next call is announced before it is counted
     if (me == 0)
         while (ours.begun_early() == before) ours.progress();
     ours.run(early, reduce_call(in.data(), out.data(), 7));
@@ -167,6 +168,7 @@ void check_other_lengths(MPI_Comm comm) {
     for (const std::string_view id : {"bcast/linear", "bcast/chain+early"}) {
         works(ours);
         const std::uint64_t before = ours.begun_early();
+        MPI_Barrier(comm);  // nothing of the next call is announced before it is counted
         if (me == 0) ours.bcast(id, data.data(), 5100, MPI_INT, 0);
         // As announced by rank 0, before this one calls.
         while (me != 0 && id.ends_with("+early") && ours.begun_early() == before)
