@@ -195,8 +195,8 @@ struct settings {
     own_clock clock = own_time;
     bool clock_is_common = false;       ///< it shows the same on all ranks already; on all ranks or none
     std::vector<std::int32_t> hosts{};  ///< of each rank, see problem; empty, on all ranks or none: as MPI reports them
-    /// Of each rank, see problem: algorithms then take near ranks one after the other. The same on all ranks, as
-    /// places_in (rubato/reorder.hpp) finds them; empty: nothing is known of the network.
+    /// Of each rank, see problem: algorithms then take near ranks one after the other. Rank 0's are used, as places_in
+    /// (rubato/reorder.hpp) finds them; empty: nothing is known of the network.
     std::vector<std::int32_t> places{};
 };
 
@@ -273,8 +273,8 @@ public:
     /// `inside`: the cost of messages within a host, a model of the same kind. Algorithms that treat these messages
     /// differently are considered only with it, as their gain is not known otherwise.
     void use_model(const model& network, const model& inside);
-    /// Collective: from now on these rules (rank 0's are used) go before a model, where no algorithm is named and chunks
-    /// are equal. Empty ones: none.
+    /// Collective: from now on these rules (rank 0's are used) go before a model, where no algorithm is named and
+    /// chunks are equal. Empty ones: none.
     void use_rules(const rules& by);
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;

@@ -40,8 +40,7 @@ noise_maker::noise_maker(const noise& detours, std::uint32_t rank, time_ns zero)
     if (!detours.any()) return;
     std::array<int, 2> ends{};
     const pid_t me = getpid();
-    if (pipe(ends.data()) == 0) other_ = fork();
-    if (other_ < 0)
+    if (pipe(ends.data()) != 0 || (other_ = fork()) < 0)
         throw error("noise cannot be made", std::strerror(errno), "let the system start one more process per rank");
     if (other_ == 0) {
         close(ends[1]);

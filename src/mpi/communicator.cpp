@@ -96,7 +96,6 @@ public:
         if (!how.hosts.empty() && std::cmp_not_equal(how.hosts.size(), size_))
             throw error(fmt::format("{} hosts for {} ranks", how.hosts.size(), size_), "each rank is on one",
                         "name the host of each rank, or none");
-        rubato::check(problem{.ranks = size_, .places = how.places});
         hosts_ = how.hosts.empty() ? hosts_of(comm_.get()) : std::move(how.hosts);
         neighbours_ = neighbours_of(user, comm_.get());
         degrees_ = degrees_in(neighbours_.get(), rank_);
@@ -324,10 +323,16 @@ private:
             std::int64_t quantum;
             std::int64_t exchange_every;
             std::int64_t from_bytes;
-        } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes};
+            std::int64_t places;
+        } said{mine.quantum.count(), mine.exchange_every, mine.from_bytes, std::ssize(mine.places)};
         check(PMPI_Bcast(&said, numbers_in(said), MPI_INT64_T, 0, comm_.get()), "MPI_Bcast");
+        std::vector<std::int32_t> places = mine.places;
+        places.resize(static_cast<std::size_t>(said.places));
+        if (!places.empty())
+            check(PMPI_Bcast(places.data(), static_cast<int>(said.places), MPI_INT32_T, 0, comm_.get()), "MPI_Bcast");
+        rubato::check(problem{.ranks = size_, .places = places});
         player::settings agreed{
-            .plans = {mine.most_plans, time_ns(said.quantum), mine.places},
+            .plans = {mine.most_plans, time_ns(said.quantum), std::move(places)},
             .predictor = broadcast(comm_.get(), mine.predictor),
             .exchange_every = static_cast<std::int32_t>(said.exchange_every),
             .from_bytes = said.from_bytes,

@@ -100,9 +100,6 @@ public:
     std::int64_t begin_of(std::uint32_t rank) const { return (how_.early ? first_arrival_ : arrivals_[rank]).count(); }
     /// Every step of the rank waits for what it must, and for the rank's arrival.
     void begin(std::uint32_t rank);
-    void record(std::uint32_t rank, std::uint32_t step, std::int64_t begin, std::int64_t end) {
-        if (how_.record_steps) result_.steps[rank][step] = {time_ns(begin), time_ns(end)};
-    }
     /// The exits of all ranks. Throws if a step is not done: the schedules deadlock.
     void end();
 

@@ -96,17 +96,16 @@ protected:
         heap_.push_back(h);
         std::ranges::push_heap(heap_, std::greater{});
     }
+    auto freed(std::uint32_t rank) {
+        return [this, rank](std::uint32_t step) {
+            if (r_.of(rank).waits[step] == 0) is_free(rank, step);
+        };
+    }
     void release(std::uint32_t rank, std::uint32_t step, std::int64_t time) {
-        const run_of_ranks::view v = r_.of(rank);
-        v.ready[step] = std::max(v.ready[step], time);
-        if (--v.waits[step] == 0) is_free(rank, step);
+        r_.of(rank).release(step, time, freed(rank));
     }
     void finish(std::uint32_t rank, std::uint32_t step, std::int64_t begin, std::int64_t end) {
-        const run_of_ranks::view v = r_.of(rank);
-        v.waits[step] = run_of_ranks::done;
-        v.ready[step] = end;
-        r_.record(rank, step, begin, end);
-        for (const std::uint32_t f : v.steps.followers_of(step)) release(rank, f, end);
+        r_.of(rank).finish(step, begin, end, freed(rank));
     }
 
     run_of_ranks& r_;

@@ -1,8 +1,6 @@
 // Bine (binomial negabinary) trees and butterflies, De Sensi et al. 2025: partners are at the distances 1, -1, 3, -5,
-// 11,
-// ..., from even ranks on, and the other way from odd ranks. Where a binomial tree goes 2^i ranks far, these go
-// (2^(i+1)
-// +- 1) / 3: messages cross a third fewer ranks, and the upper cables of a network carry less.
+// and so on from even ranks, and the other way from odd ones. Where a binomial tree goes 2^i ranks far, these go a
+// third of 2^(i+1) + 1 or - 1: messages cross a third fewer ranks, and the upper cables of a network carry less.
 #pragma once
 
 #include <cstdint>

@@ -64,6 +64,9 @@ private:
 
 /// An allreduce: a reduce-scatter by halving, and back on the same ways.
 schedule halved_and_gathered(const problem& p, rank me, pairing by);
+/// An allreduce: in each round, pairs exchange all they have and combine it; the pairs of halving's last round come
+/// first. Operands are combined in the order of positions.
+schedule doubled(const problem& p, rank me, pairing by);
 /// A reduce-scatter of a chunk for each rank: by halving, and then from who has a chunk to its owner. Positions are
 /// numbered as chunks.
 schedule halved_to_owners(const problem& p, rank me, pairing by);

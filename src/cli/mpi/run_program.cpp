@@ -3,6 +3,7 @@
 
 #include "bench/experiment.hpp"
 #include "bench/noise_maker.hpp"
+#include "bench/timed_calls.hpp"
 #include "cli/command.hpp"
 #include "cli/sim_program.hpp"
 #include "mpi/datatype.hpp"
@@ -117,7 +118,7 @@ public:
             compute(processor, zero, e.computing[me_]);
             if (e.call == p_.calls.size()) continue;
             real_call& c = calls_[e.call];
-            if (c.how.use->arrival_aware) c.how.arrivals = e.computing;
+            if (c.how.use->arrival_aware) c.how.arrivals = as_planned(e.computing);
             arrivals_.push_back((own_time() - zero).count());
             c.on->run(c.how, prepared[e.call]);
             exits_.push_back((own_time() - zero).count());
@@ -154,6 +155,13 @@ private:
         const time_ns now = own_time() - zero;
         const time_ns end = processor.end_of(now, how_long);
         std::this_thread::sleep_until(std::chrono::steady_clock::time_point(zero + end));
+    }
+
+    /// As the simulation has planned by them.
+    static std::vector<time_ns> as_planned(std::vector<time_ns> arrivals) {
+        const time_ns first = std::ranges::min(arrivals);
+        for (time_ns& t : arrivals) t -= first;
+        return arrivals;
     }
 
     const program& p_;
@@ -231,17 +239,25 @@ std::string as_json(const run_program_options& o, const program& p, const played
 }  // namespace
 
 bool run_program(const run_program_options& o, int me, int ranks) {
-    const program p = read_program(o.file, ranks);
-    const program_plan plan = parse_plan(o.plan);
-    check_plan(plan, p);
-    const model network = parse_model(o.model_text);
-    const noise detours = o.noise_text.empty() ? noise() : parse_noise(o.noise_text);
+    program p;
+    noise detours;
+    played_program expected;
     communicators on;
     mpi::communicator& all = on.get("");
-    simulation_options how;
-    how.hosts = all.hosts();
-    how.detours = &detours;
-    const played_program expected = play(p, network, plan, how);
+    std::string wrong;  // a file may be missing on one host
+    try {
+        p = read_program(o.file, ranks);
+        const program_plan plan = parse_plan(o.plan);
+        check_plan(plan, p);
+        if (!o.noise_text.empty()) detours = parse_noise(o.noise_text);
+        simulation_options how;
+        how.hosts = all.hosts();
+        how.detours = &detours;
+        expected = play(p, parse_model(o.model_text), plan, how);
+    } catch (const error& e) {
+        wrong = e.what();
+    }
+    if (const std::string said = bench::said_by_one(wrong, me, ranks); !said.empty()) throw error(said);
     std::vector<real_call> calls = prepare(p, expected, on, me);
     measured_program m;
     for (std::int32_t i = 0; i < o.repetitions; ++i) {

@@ -131,7 +131,8 @@ private:
     void open(const happening& h, const goal_op& op) {
         one_rank& mine = ranks_[h.rank];
         satisfy(h.rank, mine.at_begin[h.op]);
-        const auto found = std::ranges::find_if(mine.unexpected, [&](const happening& m) { return fits(h.rank, op, m); });
+        const auto found =
+            std::ranges::find_if(mine.unexpected, [&](const happening& m) { return fits(h.rank, op, m); });
         if (found == mine.unexpected.end()) return mine.open.push_back(h.op);
         taken(*found, h.rank, h.op, h.time);
         mine.unexpected.erase(found);

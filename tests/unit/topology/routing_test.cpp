@@ -56,8 +56,7 @@ TEST(routing, finds_channels_that_wait_for_each_other) {
 }
 
 TEST(routing, trees_do_not_deadlock) {
-    for (const char* text :
-         {"tree:k=3,n=3", "fattree:crossbar=8,ports=20", "directors:crossbar=8,ports=48,count=2"})
+    for (const char* text : {"tree:k=3,n=3", "fattree:crossbar=8,ports=20", "directors:crossbar=8,ports=48,count=2"})
         for (const char* how : {"modulo", "balanced"})
             EXPECT_TRUE(find_deadlock(route(parse_network(text), how)).empty()) << text << ' ' << how;
 }
