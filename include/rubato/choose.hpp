@@ -43,6 +43,8 @@ RUBATO_API std::vector<candidate> candidates_for(const problem& p, std::int64_t 
 
 /// When the last rank leaves, by a simulation of all ranks in which messages share a network's cables.
 using end_on_cables = std::function<time_ns(const algorithm&, const problem&)>;
+/// What has more steps is not simulated there: it would take seconds.
+inline constexpr std::size_t most_steps_on_cables = 1'000'000;
 
 /// The candidates with their ends, the best first; hopeless ones are left out. Ends come from a simulation with the
 /// problem's arrivals; where that takes too many steps, fewer ranks are simulated (see architecture.md). The ends of

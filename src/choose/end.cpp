@@ -24,8 +24,8 @@ struct effort {
 };
 constexpr effort close_effort{40'000, 12'000, 120'000};
 constexpr effort rough_effort{16'000, 4'000, 24'000};
-constexpr effort cable_effort{200'000, 0, 0};  // fewer ranks do not tell which messages meet
-constexpr std::size_t points = 4;              // rank counts to extrapolate from
+constexpr effort cable_effort{most_steps_on_cables, 0, 0};  // fewer ranks do not tell which messages meet
+constexpr std::size_t points = 4;                           // rank counts to extrapolate from
 constexpr std::size_t fewest_points = 3;
 constexpr std::int32_t many_ranks = 64;      // fewer say little, and are used only if these are too expensive
 constexpr std::int32_t few_ranks = 128;      // up to these no rough estimate is made

@@ -3,6 +3,8 @@
 #include "cli/command.hpp"
 #include "cli/measured_natives.hpp"
 #include "cli/network_options.hpp"
+#include "cli/parallel.hpp"
+#include "core/text.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/tuned_rules.hpp"
 #include "simulate/at_scale.hpp"
@@ -38,7 +40,8 @@ struct choosing {
     time_ns last{};   ///< arrival
     time_ns bound{};  ///< no algorithm can end earlier
     std::vector<candidate> ranked{};
-    std::string rule{};  ///< that decided; empty: none
+    std::string rule{};                        ///< that decided; empty: none
+    std::vector<std::string_view> left_out{};  ///< algorithms that were not simulated
 };
 
 /// What messages cost.
@@ -55,16 +58,14 @@ struct choice_costs {
         return std::ranges::max(
             topology::simulate_on(cables->routing(), cables->where, network, ranks, p.arrivals, how).exits);
     }
-    /// Throws if it is the model, which is the same for all candidates.
-    void say_what_is_wrong(problem p, const candidate& one) const {
-        p.segments = one.segments;
-        p.round_time = one.round_time;
-        (void)end_on_cables(*one.use, p);
-    }
     std::vector<candidate> choose(const problem& p, std::vector<candidate> among) const {
         rubato::end_on_cables on;
         if (cables) on = [this](const algorithm& a, const problem& q) { return end_on_cables(a, q); };
-        return rubato::choose(p, chunk, network, std::move(among), inside ? &*inside : nullptr, on);
+        std::vector<candidate> ranked;
+        for_each_in_parallel(1, "candidates are simulated", [&](std::size_t) {
+            ranked = rubato::choose(p, chunk, network, std::move(among), inside ? &*inside : nullptr, on);
+        });
+        return ranked;
     }
 };
 
@@ -99,6 +100,7 @@ choosing decide(const CLI::App& app, const choose_options& o) {
     choice_costs c;
     c.network = parse_model(o.model_text);
     c.cables = o.network.place(d.asked);
+    if (c.cables) topology::check_for_cables(c.network);
     c.inside = parse_model_inside(o.inside_text, c.network, d.asked);
     if (c.cables) o.network.put_in_order(d.asked, *c.cables);
     std::optional<std::uint32_t> segments;
@@ -110,10 +112,17 @@ choosing decide(const CLI::App& app, const choose_options& o) {
     d.ranked = c.choose(d.asked, among);
     if (!o.rules.empty()) follow_rule(d, o, c);
     if (d.ranked.empty()) {
-        if (c.cables && !among.empty()) c.say_what_is_wrong(d.asked, among.front());
+        if (c.cables && !among.empty())
+            throw error(fmt::format("nothing to choose for {} on a network", o.what),
+                        fmt::format("each algorithm has more than {} steps", most_steps_on_cables),
+                        "give fewer ranks, or leave --network out");
         throw error(fmt::format("nothing to choose for {}", o.what), "no algorithm can solve this problem",
                     "'rubato sim' tells why each of them cannot");
     }
+    for (const candidate& a : among)
+        if (a.use != nullptr && std::ranges::find(d.ranked, a.use, &candidate::use) == d.ranked.end() &&
+            std::ranges::find(d.left_out, a.use->id) == d.left_out.end())
+            d.left_out.push_back(a.use->id);
     const hockney linear = linear_costs(c.network);
     d.last = std::ranges::max(d.asked.arrivals);
     d.bound = earliest_end(d.asked.what, d.asked.arrivals, d.asked.root, bytes,
@@ -165,11 +174,14 @@ std::string as_text(const choose_options& o, const choosing& d) {
                          ratio_text(c->end - begin, best - begin), known ? fmt::format("{:.1f}", c->partners) : "-",
                          known ? fmt::format("{:.0f}", c->messages) : "-", std::string(source_of(*c))});
     }
-    return fmt::format("{}: {} ranks, {}arrivals {}, model {}{}{}\n\n{}\n{}: {}.\n", o.what, d.asked.ranks,
+    const std::string left_out =
+        d.left_out.empty() ? ""
+                           : fmt::format("Not simulated, as too slow or too large: {}.\n", fmt::join(d.left_out, ", "));
+    return fmt::format("{}: {}, {}arrivals {}, model {}{}{}\n\n{}\n{}: {}.\n{}", o.what, counted(d.asked.ranks, "rank"),
                        o.bytes.empty() ? "" : o.bytes + ", ", abbreviated(o.problem.arrivals), o.model_text,
                        o.network.describe(), o.early ? ", early forms allowed" : "",
                        align(lines, {false, true, true, true, true, true, true, true, false}), d.ranked.front().name,
-                       reason(d));
+                       reason(d), left_out);
 }
 
 std::string as_json(const choosing& d) {
@@ -177,6 +189,7 @@ std::string as_json(const choosing& d) {
     nlohmann::ordered_json out{{"picked", d.ranked.front().name},
                                {"why", reason(d)},
                                {"bound_ns", (d.bound - begin).count()},
+                               {"not_simulated", d.left_out},
                                {"candidates", nlohmann::ordered_json::array()}};
     for (const candidate& c : d.ranked) {
         out["candidates"].push_back({{"name", c.name},
@@ -223,7 +236,7 @@ void add_choose(CLI::App& command, int&) {
         "leaves out: no messages that wait for their receiver, few partners per rank, few messages.\n"
         "With too many ranks or steps to simulate, the time follows from simulations of fewer ranks. On a network, "
         "what\n"
-        "has more than 200000 steps is left out. There, algorithms with nearer partners (bine) take part, too.\n"
+        "has more than 1000000 steps is not simulated. There, algorithms with nearer partners (bine) take part, too.\n"
         "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
         "what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the\n"
         "soonest end.\n"

@@ -1,5 +1,6 @@
 // rubato export: what was observed or measured, for other tools.
 #include "cli/command.hpp"
+#include "core/text.hpp"
 #include "exports/formats.hpp"
 #include "report/output.hpp"
 
@@ -34,7 +35,7 @@ void tell(const export_options& o, const exports::trace& t, std::uint64_t writte
                                         {"ended", t.ended}}
                              .dump(2) +
                          '\n');
-    std::string text = fmt::format("{} calls of {} ranks in {}\n", written, t.ranks(), o.output);
+    std::string text = fmt::format("{} of {} in {}\n", counted(written, "call"), counted(t.ranks(), "rank"), o.output);
     if (t.missing > 0)
         text += fmt::format("{}: {}\n", exports::missing_text(t),
                             written > 0 ? "their times were not kept; 'rubato exec --record all,limit=1GiB' keeps more"

@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/effort.hpp"
 #include "cli/machine.hpp"
+#include "core/text.hpp"
 #include "files/output_file.hpp"
 #include "rubato/arrival.hpp"
 #include "simulate/at_scale.hpp"
@@ -59,9 +60,10 @@ played_goal simulate_file(const read_options& o) {
 
 std::string as_text(const read_options& o, const played_goal& p) {
     const auto last = std::ranges::max_element(p.exits);
-    std::string out = fmt::format("{}: {} ranks, {} messages, {}, model {}{}\n\nlast exit: {}, rank {}\n", o.file,
-                                  p.exits.size(), p.counted.messages, format_bytes(p.counted.bytes), o.model_text,
-                                  o.machine_texts.describe(), format_time(*last), last - p.exits.begin());
+    std::string out =
+        fmt::format("{}: {}, {}, {}, model {}{}\n\nlast exit: {}, rank {}\n", o.file, counted(p.exits.size(), "rank"),
+                    counted(p.counted.messages, "message"), format_bytes(p.counted.bytes), o.model_text,
+                    o.machine_texts.describe(), format_time(*last), last - p.exits.begin());
     if (p.exits.size() > most_listed) return out;
     table lines{{"RANK", "ARRIVAL", "EXIT"}};
     for (std::size_t r = 0; r < p.exits.size(); ++r)

@@ -1,5 +1,6 @@
 // rubato import: traces made by others, for 'rubato report'.
 #include "cli/command.hpp"
+#include "core/text.hpp"
 #include "exports/imports.hpp"
 #include "files/output_file.hpp"
 
@@ -45,8 +46,8 @@ void import_trace(const import_options& o) {
                                         {"places", seen.sites.size()}}
                              .dump(2) +
                          '\n');
-    write_out(fmt::format("{} calls of {} ranks, from {} place{}: rubato report {}\n", t.calls, seen.ranks,
-                          seen.sites.size(), seen.sites.size() == 1 ? "" : "s", o.output));
+    write_out(fmt::format("{} of {}, from {}: rubato report {}\n", counted(t.calls, "call"),
+                          counted(seen.ranks, "rank"), counted(seen.sites.size(), "place"), o.output));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/model_map.hpp"
 #include "cli/sim_effort.hpp"
+#include "core/text.hpp"
 #include "draw/cost_pictures.hpp"
 #include "files/output_file.hpp"
 #include "rubato/simulate.hpp"
@@ -80,7 +81,7 @@ std::string name_of(const rated& r) {
     std::string name(r.by->id);
     if (r.with.radix > 0) name += fmt::format(":{}", r.with.radix);
     if (!find_algorithm(r.by->id).segmented) return name;
-    return fmt::format("{} in {} segment{}", name, r.with.segments, r.with.segments == 1 ? "" : "s");
+    return fmt::format("{} in {}", name, counted(r.with.segments, "segment"));
 }
 
 std::string fit_text(const formula& f) {
@@ -110,7 +111,7 @@ std::string verdict(const model_setting& s, const std::vector<rated>& all) {
 
 std::string problem_text(const model_setting& s) {
     const std::string size = traits(s.what).moves_data() ? fmt::format(", s = {}", format_bytes(s.asked.bytes)) : "";
-    return fmt::format("{} ranks{}", s.asked.ranks, size);
+    return counted(s.asked.ranks, "rank") + size;
 }
 
 std::string as_text(const model_setting& s, const std::vector<rated>& all, const std::vector<model_row>& rows) {

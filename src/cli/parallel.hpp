@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -58,7 +59,8 @@ void for_each_in_parallel(std::span<const double> weights, std::string_view doin
     while (!changed.wait_for(lock, 200ms, [&] { return done == count; })) {
         const auto passed = std::chrono::steady_clock::now() - start;
         if (!terminal || passed < 2s) continue;
-        fmt::print(stderr, "\r\033[K{:.0f} % {}, {} s", all > 0 ? 100 * weight_done / all : 0, doing, passed / 1s);
+        const std::string share = count > 1 && all > 0 ? fmt::format("{:.0f} % ", 100 * weight_done / all) : "";
+        fmt::print(stderr, "\r\033[K{}{}, {} s", share, doing, passed / 1s);
         shown = true;
     }
     if (shown) fmt::print(stderr, "\r\033[K");

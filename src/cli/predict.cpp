@@ -1,6 +1,7 @@
 // rubato predict: how well could arrivals have been predicted?
 #include "arrival/predictor.hpp"
 #include "cli/command.hpp"
+#include "core/text.hpp"
 #include "rubato/arrival.hpp"
 
 #include <fmt/format.h>
@@ -160,8 +161,9 @@ std::string detail(std::vector<std::string> heading, const std::vector<predicted
 }
 
 std::string as_text(const predict_options& o, const predict_setting& s, const std::vector<predicted_row>& rows) {
-    std::string out = fmt::format("{}: {} ranks, {} invocations, {} predicted; mean imbalance {}\n\n", o.trace,
-                                  s.ranks(), s.trace.size(), s.predicted(), format_time(mean_imbalance(s)));
+    std::string out =
+        fmt::format("{}: {}, {}, {} predicted; mean imbalance {}\n\n", o.trace, counted(s.ranks(), "rank"),
+                    counted(s.trace.size(), "invocation"), s.predicted(), format_time(mean_imbalance(s)));
     out += compare(s, rows);
     if (o.per_rank) {
         const auto describe = [&s](std::size_t r) {

@@ -2,6 +2,7 @@
 #include "cli/command.hpp"
 #include "cli/experience_text.hpp"
 #include "cli/profile_commands.hpp"
+#include "core/text.hpp"
 #include "profile/experience_json.hpp"
 #include "profile/shelf.hpp"
 
@@ -60,10 +61,9 @@ std::string as_text(const profiles::profile& p, const std::string& file) {
     std::vector<profiled> all;
     for (const auto& [at, m] : p.known) all.push_back({at.where.size, m.what});
     const std::size_t hosts = p.of.hosts.size();
-    return fmt::format("{}: {} rank{} on {} host{}{}, {}; {} run{}, written {}\n{}\n{}", p.of.program, p.of.ranks,
-                       p.of.ranks == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s",
-                       hosts > 1 ? fmt::format(" ({})", fmt::join(p.of.hosts, ", ")) : "", p.of.library, p.runs,
-                       p.runs == 1 ? "" : "s", local_time(p.written), file, models_text(p.models)) +
+    return fmt::format("{}: {} on {}{}, {}; {}, written {}\n{}\n{}", p.of.program, counted(p.of.ranks, "rank"),
+                       counted(hosts, "host"), hosts > 1 ? fmt::format(" ({})", fmt::join(p.of.hosts, ", ")) : "",
+                       p.of.library, counted(p.runs, "run"), local_time(p.written), file, models_text(p.models)) +
            (all.empty() ? "\nNothing was learned of an operation yet.\n" : "\n" + experiences_text(all));
 }
 

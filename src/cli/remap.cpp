@@ -4,6 +4,7 @@
 #include "cli/observed_traffic.hpp"
 #include "cli/parallel.hpp"
 #include "cli/topo_congestion.hpp"
+#include "core/text.hpp"
 #include "files/output_file.hpp"
 #include "topology/generators.hpp"
 
@@ -97,12 +98,13 @@ void remap(const CLI::App& app, const remap_options& o) {
         return std::vector<std::string>{std::move(name), fmt::format("{}", was), fmt::format("{}", is),
                                         fmt::format("{:+.1f} %", 100 * change)};
     };
-    std::string text = fmt::format("{} of {} ranks on {}, routing {}\n\n", t.name, found.size(), net.name(), r.name()) +
-                       align({{"METRIC", "BEFORE", "AFTER", "CHANGE"},
-                              line("largest per round", before.largest, after.largest),
-                              line("sum over connections", before.connections, after.connections),
-                              line("sum over cables", before.cables, after.cables)},
-                             {false, true, true, true});
+    std::string text =
+        fmt::format("{} of {} on {}, routing {}\n\n", t.name, counted(found.size(), "rank"), net.name(), r.name()) +
+        align({{"METRIC", "BEFORE", "AFTER", "CHANGE"},
+               line("largest per round", before.largest, after.largest),
+               line("sum over connections", before.connections, after.connections),
+               line("sum over cables", before.cables, after.cables)},
+              {false, true, true, true});
     if (o.rankfile.empty() && o.machinefile.empty()) {
         text += "\nranks 0, 1, ... on:";
         for (const topology::vertex v : found) text += " " + hosts[v];

@@ -1,6 +1,7 @@
 #include "cli/report_text.hpp"
 
 #include "cli/command.hpp"
+#include "core/text.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>
@@ -76,8 +77,8 @@ std::string heading(const measured_case& c) {
     if (t.reduces && !c.in.op.empty()) what += fmt::format(", {}", c.in.op);
     if (t.rooted) what += fmt::format(", root {}", c.in.root);
     if (t.on_graph) what += fmt::format(", {}", c.in.graph);
-    return fmt::format("{}; {} rank{} on {} host{}{}{}", what, c.in.ranks, c.in.ranks == 1 ? "" : "s", c.hosts,
-                       c.hosts == 1 ? "" : "s", c.in.conditions.empty() ? "" : "; ", c.in.conditions);
+    return fmt::format("{}; {} on {}{}{}", what, counted(c.in.ranks, "rank"), counted(c.hosts, "host"),
+                       c.in.conditions.empty() ? "" : "; ", c.in.conditions);
 }
 
 std::string arrivals_text(const measured_case& c) {

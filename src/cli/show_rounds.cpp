@@ -1,4 +1,5 @@
 #include "cli/show_rounds.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -48,8 +49,8 @@ round_maker rounds_of(const algorithm& a) {
 }
 
 std::string rounds_heading(const algorithm& a, const problem& p) {
-    std::string text = fmt::format("{}: {} rank{}, root {}, {} segment{}", a.id, p.ranks, p.ranks == 1 ? "" : "s",
-                                   p.root.value, p.segments, p.segments == 1 ? "" : "s");
+    std::string text = fmt::format("{}: {}, root {}, {}", a.id, counted(p.ranks, "rank"), p.root.value,
+                                   counted(p.segments, "segment"));
     if (p.round_time > time_ns{}) text += fmt::format(", rounds of {}", format_time(p.round_time));
     return text;
 }

@@ -5,6 +5,7 @@
 #include "cli/sim_effort.hpp"
 #include "cli/sim_program.hpp"
 #include "cli/sim_rows.hpp"
+#include "core/text.hpp"
 #include "files/output_file.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
@@ -189,7 +190,7 @@ std::string as_svg(const sim_setting& s, const std::vector<simulated_row>& rows,
         if (!r.skipped) bars.push_back({std::string(r.a->id), r.run, r.tail});
     if (bars.size() != 1)
         return draw_bars(fmt::format("{}: run time", traits(s.common.what).name),
-                         fmt::format("{} ranks, {}", s.common.ranks, heading), bars);
+                         fmt::format("{}, {}", counted(s.common.ranks, "rank"), heading), bars);
     const simulated_row& only = *std::ranges::find_if(rows, [](const simulated_row& r) { return !r.skipped; });
     const std::vector<schedule> all = build_all(*only.a, only.p);
     shape_table ranks = shapes_of(s, *only.a, only.p);
@@ -261,9 +262,9 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
 
     const std::string heading = describe(o);
     if (!o.svg.empty()) picture.write(as_svg(s, rows, heading));
-    write_out(
-        o.json ? json_of(rows)
-               : text_of(rows, fmt::format("{}: {} ranks, {}", traits(s.common.what).name, s.common.ranks, heading)));
+    write_out(o.json ? json_of(rows)
+                     : text_of(rows, fmt::format("{}: {}, {}", traits(s.common.what).name,
+                                                 counted(s.common.ranks, "rank"), heading)));
 }
 
 /// Throws if an option was given that is for the other of the two.

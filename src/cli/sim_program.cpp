@@ -1,5 +1,6 @@
 #include "cli/sim_program.hpp"
 
+#include "core/text.hpp"
 #include "observe/observation.hpp"
 
 #include <fmt/format.h>
@@ -155,9 +156,10 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
     how.cores = std::max(1U, std::thread::hardware_concurrency());
     on.set(how);
     r.played = play(r.what, network, plan, how, by);
-    r.title = fmt::format("{}: {} ranks{}, {} calls, {} messages, model {}{}", o.file, r.what.ranks,
-                          hosts.empty() ? "" : fmt::format(", hosts {}", hosts), r.what.events.size(),
-                          r.played.messages, model_text, machine_texts.describe() + on_cables.describe());
+    r.title =
+        fmt::format("{}: {}{}, {}, {}, model {}{}", o.file, counted(r.what.ranks, "rank"),
+                    hosts.empty() ? "" : fmt::format(", hosts {}", hosts), counted(r.what.events.size(), "call"),
+                    counted(r.played.messages, "message"), model_text, machine_texts.describe() + on_cables.describe());
     write_out(json ? as_json(r) : as_text(r));
 }
 

@@ -73,7 +73,19 @@ std::string read_text(const std::string& file, std::string_view what) {
     return text;
 }
 
+void check_is_text(std::string_view text, const std::string& file, std::string_view what) {
+    const auto odd = std::ranges::find_if(text, [](char c) {
+        return (static_cast<unsigned char>(c) < ' ' || c == '\x7f') && blanks.find(c) == std::string_view::npos;
+    });
+    if (odd == text.end()) return;
+    throw error(fmt::format("{} '{}' is not a text", what, file),
+                fmt::format("line {} has a byte 0x{:02x}", 1 + std::count(text.begin(), odd, '\n'),
+                            static_cast<unsigned char>(*odd)),
+                "check the name of the file");
+}
+
 std::vector<numbered_line> lines_of(std::string_view text, const std::string& file, std::string_view what) {
+    check_is_text(text, file, what);
     std::vector<numbered_line> lines;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::string_view line = text.substr(0, text.find('\n'));

@@ -3,6 +3,7 @@
 
 #include "rubato/core.hpp"
 
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,8 +44,15 @@ struct numbered_line {
     std::string text;
 };
 
+/// "1 rank", "2 ranks"
+inline std::string counted(std::integral auto n, std::string_view what) {
+    return std::to_string(n).append(" ").append(what).append(n == 1 ? "" : "s");
+}
+
 /// All of a file. `what` names it in errors. Throws if it cannot be read.
 std::string read_text(const std::string& file, std::string_view what);
+/// Throws if there are control characters in it other than white space.
+void check_is_text(std::string_view text, const std::string& file, std::string_view what);
 /// The lines of a file's text that are neither blank nor begin with #, without the blanks around them. Throws if there
 /// is none.
 std::vector<numbered_line> lines_of(std::string_view text, const std::string& file, std::string_view what);

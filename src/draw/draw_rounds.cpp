@@ -2,6 +2,7 @@
 // transfer runs from the sender's cell before the round to the receiver's cell after it. If that would be too much, the
 // picture shows only how much of its vector a rank holds, averaged over some ranks and rounds.
 #include "clairvoyant/rounds.hpp"
+#include "core/text.hpp"
 #include "draw/svg.hpp"
 
 #include <fmt/format.h>
@@ -99,11 +100,8 @@ private:
     }
 
     std::string subtitle(std::string_view more) const {
-        const auto some = [](std::int64_t n, std::string_view what) {
-            return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-        };
-        std::string text = fmt::format("{}, root {}, {}, {}", some(in_.ranks, "rank"), in_.root.value,
-                                       some(in_.segments, "segment"), some(length_, "round"));
+        std::string text = fmt::format("{}, root {}, {}, {}", counted(in_.ranks, "rank"), in_.root.value,
+                                       counted(in_.segments, "segment"), counted(length_, "round"));
         if (std::ranges::any_of(arrivals_, [](double a) { return a > 0; }))
             text += fmt::format(" of {}", format_time(in_.round_time));
         return fmt::format("{}; {}", text, more);

@@ -1,5 +1,6 @@
 #include "rubato/draw.hpp"
 
+#include "core/text.hpp"
 #include "draw/svg.hpp"
 
 #include <fmt/format.h>
@@ -62,12 +63,12 @@ private:
     }
 
     std::string subtitle() const {
-        std::string text = fmt::format("{} rank{}", d_.p.ranks, d_.p.ranks == 1 ? "" : "s");
+        std::string text = counted(d_.p.ranks, "rank");
         if (traits(d_.p.what).rooted) text += fmt::format(", root {}", d_.p.root.value);
         if (parts() > 1) text += fmt::format(", {} parts", parts());
-        text += fmt::format(", {} messages", table_.messages.size());
+        text += ", " + counted(table_.messages.size(), "message");
         text += real_ ? fmt::format(", last exit at {}", format_time(time_ns(std::llround(end_))))
-                      : fmt::format(" in {} rounds", table_.rounds);
+                      : " in " + counted(table_.rounds, "round");
         return d_.note.empty() ? text : fmt::format("{}; {}", text, d_.note);
     }
 

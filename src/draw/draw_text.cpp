@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "rubato/draw.hpp"
 
 #include <fmt/format.h>
@@ -123,8 +124,6 @@ private:
     std::string out_{};
 };
 
-std::string count(std::int64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
 }  // namespace
 
 std::string draw_text(const drawing& d) {
@@ -133,11 +132,11 @@ std::string draw_text(const drawing& d) {
     for (const schedule& s : d.all)
         for (const step& t : s.steps) ++steps[t.kind];
 
-    std::string out = fmt::format("{}: {}", d.title, count(d.p.ranks, "rank"));
+    std::string out = fmt::format("{}: {}", d.title, counted(d.p.ranks, "rank"));
     if (traits(d.p.what).rooted) out += fmt::format(", root {}", d.p.root.value);
     if (d.all.front().parts > 1) out += fmt::format(", {} parts", d.all.front().parts);
-    out += fmt::format("; {} in {}", count(steps[step_kind::send], "message"), count(times.rounds, "round"));
-    if (steps[step_kind::combine] > 0) out += fmt::format(", {}", count(steps[step_kind::combine], "combination"));
+    out += fmt::format("; {} in {}", counted(steps[step_kind::send], "message"), counted(times.rounds, "round"));
+    if (steps[step_kind::combine] > 0) out += fmt::format(", {}", counted(steps[step_kind::combine], "combination"));
     if (steps[step_kind::copy] > 0)
         out += fmt::format(", {} cop{}", steps[step_kind::copy], steps[step_kind::copy] == 1 ? "y" : "ies");
     out += '\n';

@@ -59,6 +59,7 @@ std::vector<std::string_view> tokens_of(std::string_view line) {
 class text_reader {
 public:
     std::vector<goal_rank> read(std::string_view text, const std::string& name) {
+        check_is_text(text, name, "GOAL file");
         const std::string all = without_comments(text, name);
         std::string_view rest = all;
         try {

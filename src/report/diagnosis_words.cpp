@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "report/diagnosis.hpp"
 
 #include <fmt/format.h>
@@ -53,9 +54,8 @@ std::string who_is_last(const observed& o, const finding& f) {
         default: break;
     }
     if (l.share >= most_of_them)
-        return fmt::format(
-            "Somebody is late, {} behind the median rank: who that is cannot be told from chance by {} call{}.", late,
-            l.calls, l.calls == 1 ? "" : "s");
+        return fmt::format("Somebody is late, {} behind the median rank: who that is cannot be told from chance by {}.",
+                           late, counted(l.calls, "call"));
     const bool uneven = l.p < believed_p;
     return fmt::format(
         "Whoever is late, {} behind the median rank, is so by chance: no rank is last at half of the {} calls that "

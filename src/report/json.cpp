@@ -1,3 +1,4 @@
+#include "core/text.hpp"
 #include "report/output.hpp"
 #include "rubato/problem.hpp"
 
@@ -190,8 +191,7 @@ std::string summary(const analysis& a) {
     }
     std::set<std::string> places;
     for (const auto& [ranks, hosts] : sizes)
-        places.insert(
-            fmt::format("{} rank{} on {} host{}", ranks, ranks == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s"));
+        places.insert(fmt::format("{} on {}", counted(ranks, "rank"), counted(hosts, "host")));
     std::set<std::string> dates;
     for (const results::run& r : a.runs) dates.insert(r.how.started);
     dates.erase("");
@@ -201,8 +201,8 @@ std::string summary(const analysis& a) {
     time_ns clock{};
     for (const results::run& r : a.runs) clock = std::max(clock, r.how.clock_error);
     if (clock > time_ns{}) when += fmt::format("; clocks agree within {}", format_time(clock));
-    return fmt::format("{}: {} case{} of {}{}", enumerate(places), a.cases.size(), a.cases.size() == 1 ? "" : "s",
-                       enumerate(collectives), when);
+    return fmt::format("{}: {} of {}{}", enumerate(places), counted(a.cases.size(), "case"), enumerate(collectives),
+                       when);
 }
 
 json as_json(const analysis& a) {

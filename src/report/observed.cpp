@@ -1,5 +1,6 @@
 #include "report/observed.hpp"
 
+#include "core/text.hpp"
 #include "report/join_lines.hpp"
 
 #include <fmt/chrono.h>
@@ -71,9 +72,8 @@ std::string summary(const observed& o) {
     std::set<std::string> hosts(from.hosts.begin(), from.hosts.end());
     hosts.erase("");
     const std::string library = from.library.substr(0, from.library.find(", package:"));
-    std::string out =
-        fmt::format("{}: {} rank{} on {} host{}{}{}", from.program, from.ranks, from.ranks == 1 ? "" : "s",
-                    hosts.size(), hosts.size() == 1 ? "" : "s", library.empty() ? "" : ", ", library);
+    std::string out = fmt::format("{}: {} on {}{}{}", from.program, counted(from.ranks, "rank"),
+                                  counted(hosts.size(), "host"), library.empty() ? "" : ", ", library);
     if (!from.mode.empty()) out += fmt::format("; mode {}", from.mode);
     std::vector<std::string> run;
     if (!from.begun.command.empty()) run.push_back(from.begun.command);
@@ -86,15 +86,15 @@ std::string summary(const observed& o) {
     }
     if (!run.empty()) out += fmt::format("\n{}", fmt::join(run, "; "));
     if (const observe::profile_read& p = from.profile; !p.file.empty())
-        out += fmt::format("\nFrom the profile {}, which {} run{} written: {}what was learned of {} operation{}.",
-                           p.file, p.runs, p.runs == 1 ? " has" : "s have",
-                           p.network ? "the network's model, and " : "", p.experiences, p.experiences == 1 ? "" : "s");
+        out += fmt::format("\nFrom the profile {}, which {} run{} written: {}what was learned of {}.", p.file, p.runs,
+                           p.runs == 1 ? " has" : "s have", p.network ? "the network's model, and " : "",
+                           counted(p.experiences, "operation"));
     if (!from.ended)
-        out += fmt::format("\n{}; parts of {} of {} rank{} were found.",
-                           from.running > 0 ? fmt::format("The program is still running ({} rank{} of it here)",
-                                                          from.running, from.running == 1 ? "" : "s")
+        out += fmt::format("\n{}; parts of {} of {} were found.",
+                           from.running > 0 ? fmt::format("The program is still running ({} of it here)",
+                                                          counted(from.running, "rank"))
                                             : "The program was killed or has failed, or it still runs elsewhere",
-                           from.parts, from.ranks, from.ranks == 1 ? "" : "s");
+                           from.parts, counted(from.ranks, "rank"));
     if (from.lost > 0) out += fmt::format("\n{} calls are not counted: there was no room for them.", from.lost);
     if (from.every_call && from.missing == 0) out += "\nEvery call is kept, for 'rubato export'.";
     if (from.missing > 0)
@@ -107,11 +107,11 @@ std::string members_text(const observed& o, const observe::communicator& c) {
     constexpr std::size_t most = 12;
     const std::size_t ranks = c.members.size();
     const std::string times = c.count > 1 ? fmt::format(", {} communicators", c.count) : "";
-    if (static_cast<std::int32_t>(ranks) == o.from.ranks) return fmt::format("all {} ranks{}", ranks, times);
+    if (static_cast<std::int32_t>(ranks) == o.from.ranks) return fmt::format("all {}{}", counted(ranks, "rank"), times);
     const bool row = ranks > 2 && c.members.back() - c.members.front() + 1 == static_cast<std::int32_t>(ranks) &&
                      std::ranges::is_sorted(c.members);
     const auto shown = c.members.begin() + static_cast<std::ptrdiff_t>(std::min(ranks, most));
-    return fmt::format("{} rank{}: {}{}{}", ranks, ranks == 1 ? "" : "s",
+    return fmt::format("{}: {}{}{}", counted(ranks, "rank"),
                        row ? fmt::format("{} to {}", c.members.front(), c.members.back())
                            : fmt::format("{}", fmt::join(c.members.begin(), shown, ", ")),
                        !row && ranks > most ? ", ..." : "", times);

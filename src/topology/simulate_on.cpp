@@ -298,8 +298,16 @@ private:
 
 }  // namespace
 
+void check_for_cables(const model& m) {
+    const auto* const l = std::get_if<loggp>(&m.network);
+    if (l != nullptr ? l->is_logfgp() : !std::holds_alternative<hockney>(m.network))
+        throw error(fmt::format("{} on a network of cables", to_string(m)),
+                    "messages meet on cables under loggp and hockney alone", "give such a model");
+}
+
 simulation simulate_on(const routes& r, const mapping& where, const model& m, shape_table& ranks,
                        std::span<const time_ns> arrivals, const simulation_options& options) {
+    check_for_cables(m);
     simulation result;
     if (arrivals.empty()) return result;
     run_of_ranks all(ranks, arrivals, options, result);
@@ -309,11 +317,8 @@ simulation simulate_on(const routes& r, const mapping& where, const model& m, sh
             throw error("noise on a hockney network", "it has no processors that noise could delay",
                         "give a loggp model, or leave the noise out");
         hockney_on(all, r, where, *h, std::get<hockney>(inside.network)).run();
-    } else if (const auto* l = std::get_if<loggp>(&m.network); l != nullptr && !l->is_logfgp()) {
-        loggp_on(all, r, where, *l, std::get<loggp>(inside.network)).run();
     } else {
-        throw error(fmt::format("{} on a network of cables", to_string(m)),
-                    "messages meet on cables under loggp and hockney alone", "give such a model");
+        loggp_on(all, r, where, std::get<loggp>(m.network), std::get<loggp>(inside.network)).run();
     }
     all.end();
     return result;

@@ -41,6 +41,15 @@ TEST_F(choose_network, algorithms_with_near_partners_take_part_on_a_network_alon
     EXPECT_FALSE(has_bine(""));
 }
 
+TEST_F(choose_network, says_what_is_too_large_to_simulate) {
+    const std::string problem = "choose allgather --ranks 1024 --bytes 1MiB --network crossbar:ports=1024";
+    const json left_out = good_json(problem + " --json")["not_simulated"];
+    EXPECT_TRUE(std::ranges::any_of(left_out, [](const json& id) { return id == "allgather/ring"; })) << left_out;
+    EXPECT_NE(good(problem).find("Not simulated, as too slow or too large: "), std::string::npos);
+    bad("choose alltoall --ranks 1024 --bytes 1MiB --network crossbar:ports=1024",
+        "each algorithm has more than 1000000 steps; give fewer ranks, or leave --network out");
+}
+
 TEST_F(choose_network, refuses_with_one_line) {
     for (const std::string line :
          {"--network", "--network x", "--network crossbar:ports=0", "--routing modulo", "--mapping random:1",

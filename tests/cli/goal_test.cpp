@@ -36,6 +36,8 @@ TEST_F(goal_command, ends_when_sim_says) {
 TEST_F(goal_command, refuses) {
     write("bad.goal", "num_ranks 2\nrank 0 {\nsend 5b to 7\n}\n");
     bad("goal read " + path("bad.goal"), "line 3 of GOAL file");
+    write("binary.goal", "rank 0 {\n\x7f\n}\n");
+    bad("goal read " + path("binary.goal"), "is not a text: line 2 has a byte 0x7f");
     bad("goal read " + path("none.goal"), "none.goal");
     bad("goal write bcast/binomial+early --ranks 4 --bytes 1", "GOAL knows no arrivals");
     bad("goal write bcast/binomial --ranks 4", "no size");

@@ -4,6 +4,7 @@
 #include "bench/world.hpp"
 #include "cli/command.hpp"
 #include "cli/mpi/run_program.hpp"
+#include "core/text.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
@@ -192,9 +193,9 @@ void print(const run_options& o, const run_outcome& r, int ranks) {
     if (has_native) rows.push_back({"native", format_time(native_run), format_time(native_tail)});
     const bool moves = traits(collective_of(o)).moves_data();
     const std::string what = moves ? fmt::format("{} of {}, ", format_bytes(parse_bytes(o.bytes)), o.datatype) : "";
-    write_out(fmt::format("{} ranks, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n", ranks, what,
-                          o.arrivals, r.ours.size(), 100 * r.plans.hit_rate(), align(rows, {false, true, true}),
-                          right ? "the results are right" : "WRONG RESULTS"));
+    write_out(fmt::format("{}, {}arrivals {}; medians of {}; plans found again {:.0f} %\n{}{}\n",
+                          counted(ranks, "rank"), what, o.arrivals, r.ours.size(), 100 * r.plans.hit_rate(),
+                          align(rows, {false, true, true}), right ? "the results are right" : "WRONG RESULTS"));
 }
 
 /// Before ranks communicate, all find the same errors; only the first reports them.

@@ -6,6 +6,7 @@
 #include "bench/timed_calls.hpp"
 #include "cli/command.hpp"
 #include "cli/sim_program.hpp"
+#include "core/text.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/topology.hpp"
 #include "rubato/mpi.hpp"
@@ -204,11 +205,11 @@ std::string as_text(const run_program_options& o, const program& p, const played
                          difference(s.calls[i].run_time, static_cast<double>(took.count()))});
     }
     const std::string disturbed = o.noise_text.empty() ? "" : ", noise " + o.noise_text;
-    return fmt::format(
-        "{}: {} ranks, {} calls, {} messages, model {}{}\n\nmeasured   {} [{}, {}], {} times\nsimulated  {}, {}\n\n{}",
-        o.file, p.ranks, p.events.size(), s.messages, o.model_text, disturbed, time(e.value), time(e.low), time(e.high),
-        m.run_times.size(), format_time(simulated), difference(simulated, e.value),
-        align(lines, {false, false, true, true, true, true, true, true}));
+    return fmt::format("{}: {}, {}, {}, model {}{}\n\nmeasured   {} [{}, {}], {}\nsimulated  {}, {}\n\n{}", o.file,
+                       counted(p.ranks, "rank"), counted(p.events.size(), "call"), counted(s.messages, "message"),
+                       o.model_text, disturbed, time(e.value), time(e.low), time(e.high),
+                       counted(m.run_times.size(), "time"), format_time(simulated), difference(simulated, e.value),
+                       align(lines, {false, false, true, true, true, true, true, true}));
 }
 
 std::string as_json(const run_program_options& o, const program& p, const played_program& s,

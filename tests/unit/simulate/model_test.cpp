@@ -148,6 +148,9 @@ TEST(model, file_errors) {
               "cannot read model '/nonexistent/m': No such file or directory; check the name of the file");
     const temporary_file empty("#\n");
     EXPECT_EQ(refusal("file:" + empty.path()).find("model '" + empty.path() + "' is empty"), 0U);
+    const temporary_file binary("openib\nhock\x01ney\n");
+    EXPECT_EQ(refusal("file:" + binary.path()),
+              "model '" + binary.path() + "' is not a text: line 2 has a byte 0x01; check the name of the file");
     const temporary_file one("openib\n");
     EXPECT_EQ(refusal("file:" + one.path() + ",hockney"),
               "model '" + one.path() + "' has no line 'hockney:...': it holds other kinds of models; use file:" +
