@@ -4,7 +4,6 @@
 #include "rubato/arrival.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace rubato {
 namespace {
@@ -24,7 +23,10 @@ std::vector<rank> some_ranks(const problem& p) {
         const auto degree = [&p](std::int32_t r) {
             return p.neighbours->sources(rank(r)).size() + p.neighbours->destinations(rank(r)).size();
         };
-        add(std::ranges::max(std::views::iota(0, p.ranks), {}, degree));
+        std::int32_t most = 0;
+        for (std::int32_t r = 1; r < p.ranks; ++r)
+            if (degree(r) > degree(most)) most = r;
+        add(most);
     }
     if (!p.arrivals.empty() && absolute_imbalance(p.arrivals) > time_ns{})
         add(static_cast<std::int32_t>(std::ranges::max_element(p.arrivals) - p.arrivals.begin()));

@@ -126,7 +126,8 @@ std::string as_text(const model_setting& s, const std::vector<rated>& all, const
                          simulated ? ratio_text(time, *simulated) : "-", format_time(nearest(r.overhead_ns)),
                          format_energy(r.energy_j()), format_energy(r.dynamic_j), format_bytes(whole(r.memory)),
                          r.on_front ? "yes" : "-"});
-        if (std::ranges::any_of(forms, [&r](const auto& line) { return line.front() == r.by->id; })) continue;
+        const auto id_of = [](const std::vector<std::string>& line) -> const std::string& { return line.front(); };
+        if (std::ranges::find(forms, r.by->id, id_of) != forms.end()) continue;
         forms.push_back({std::string(r.by->id), std::string(r.by->skeleton.empty() ? "-" : r.by->skeleton),
                          std::string(r.by->time), std::string(r.by->energy), std::string(r.by->memory),
                          fit_text(*r.by)});
@@ -190,6 +191,7 @@ struct model_answer {
 
 std::string front_picture(const model_setting& s, const std::vector<rated>& all) {
     std::vector<three_costs> costs;
+    costs.reserve(all.size());
     for (const rated& r : all) {
         costs.push_back({name_of(r), r.value.time_ns, r.energy_j(), r.memory, r.on_front,
                          std::array{format_time(nearest(r.value.time_ns)), format_energy(r.energy_j()),

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <thread>
 
 namespace rubato::cli {
@@ -107,8 +108,11 @@ program_plan parse_plan(const std::string& text) {
 }
 
 void check_plan(const program_plan& plan, const program& p) {
+    std::set<collective> open;
+    for (const program_call& c : p.calls)
+        if (c.use == nullptr) open.insert(c.what);
     for (const auto& [what, use] : plan)
-        if (std::ranges::none_of(p.calls, [&](const program_call& c) { return c.what == what && c.use == nullptr; }))
+        if (!open.contains(what))
             throw error(fmt::format("--plan with {}", use->id),
                         fmt::format("the program has no {} of which it does not name the algorithm", traits(what).name),
                         "leave it out");

@@ -27,8 +27,10 @@ constexpr double round_of(terms t, double ways) { return ways * (t.o + t.x) + st
 
 closed_form n_way(terms t) {
     closed_form sum;
-    for (double reach = 1; reach < t.P; reach *= t.k + 1) {
-        const double ways = std::min<double>(t.k, std::floor((t.P - 1) / reach));
+    const auto ranks = static_cast<std::int64_t>(t.P);
+    const auto degree = static_cast<std::int64_t>(t.k);
+    for (std::int64_t reach = 1; reach < ranks; reach *= degree + 1) {
+        const auto ways = static_cast<double>(std::min(degree, (ranks - 1) / reach));
         sum.time_ns += round_of(t, ways);
         sum.most_sent += ways;
     }
@@ -122,11 +124,11 @@ closed_form overlapped(terms t, closed_form c) {
 
 /// Chunks travel by the bits of their distance.
 closed_form bruck_alltoall(terms t) {
-    double chunks = 0;
+    std::int64_t chunks = 0;
     const auto ranks = static_cast<std::int64_t>(t.P);
     for (std::int64_t bit = 1; bit < ranks; bit *= 2)
-        chunks += static_cast<double>(ranks / (2 * bit) * bit + std::max<std::int64_t>(ranks % (2 * bit) - bit, 0));
-    return overlapped(t, growing(t, t.n, chunks * t.s));
+        chunks += ranks / (2 * bit) * bit + std::max<std::int64_t>(ranks % (2 * bit) - bit, 0);
+    return overlapped(t, growing(t, t.n, static_cast<double>(chunks) * t.s));
 }
 
 constexpr std::array table{

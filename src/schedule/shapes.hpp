@@ -58,7 +58,9 @@ struct RUBATO_API shape {
     /// Calls f with each step that waits for the beginning of this one.
     template <class F>
     void each_after(std::uint32_t s, F f) const {
-        for (const after_begin& a : std::ranges::equal_range(after, s, {}, &after_begin::begun)) f(a.step);
+        for (auto a = std::ranges::lower_bound(after, s, {}, &after_begin::begun); a != after.end() && a->begun == s;
+             ++a)
+            f(a->step);
     }
     /// The other side of a message, which a rank of this shape has; or `none`.
     std::uint32_t partner_of(const shape_step& s, std::uint32_t ranks) const {

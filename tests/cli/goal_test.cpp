@@ -23,9 +23,9 @@ TEST_F(goal_command, ends_when_sim_says) {
     const std::string model = " --model loggops:L=2us,o=1us,g=1us,G=0.5ns,S=4KiB,combine=0.25ns";
     const std::string problem = " --ranks 13 --bytes 10000 --arrivals uniform:max=30us,seed=4" + model;
     for (const std::string id : {"reduce/binomial", "bcast/binomial", "allgather/ring", "alltoall/pairwise"}) {
-        good("goal write " + id + problem + " -o " + path("a.goal"));
+        good(fmt::format("goal write {}{} -o {}", id, problem, path("a.goal")));
         const json read = good_json("goal read " + path("a.goal") + " --json" + model);
-        EXPECT_EQ(read.at("exit_ns"), good_json("sim " + id + problem + " --json").at(0).at("exit_ns")) << id;
+        EXPECT_EQ(read.at("exit_ns"), good_json(fmt::format("sim {}{} --json", id, problem)).at(0).at("exit_ns")) << id;
     }
     for (const char* slow : {"--slow rank=1,factor=5", "--slow link=0,factor=5", "--hosts 3 --share-links"})
         EXPECT_NE(good_json("goal read " + path("a.goal") + " --json " + slow).at("exit_ns"),

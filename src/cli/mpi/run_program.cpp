@@ -176,6 +176,7 @@ private:
 
 std::vector<double> numbers(const std::vector<time_ns>& times) {
     std::vector<double> all;
+    all.reserve(times.size());
     for (const time_ns t : times) all.push_back(static_cast<double>(t.count()));
     return all;
 }
