@@ -168,7 +168,9 @@ void check_other_lengths(MPI_Comm comm) {
     for (const std::string_view id : {"bcast/linear", "bcast/chain+early"}) {
         works(ours);
         const std::uint64_t before = ours.begun_early();
-        MPI_Barrier(comm);  // nothing of the next call is announced before it is counted
+        // Nothing of the next call is announced before it is counted; and mostly its message is there, and has failed,
+        // before a rank waits for it.
+        MPI_Barrier(comm);
         if (me == 0) ours.bcast(id, data.data(), 5100, MPI_INT, 0);
         // As announced by rank 0, before this one calls.
         while (me != 0 && id.ends_with("+early") && ours.begun_early() == before)
