@@ -48,6 +48,9 @@ struct algorithm {
     bool arrival_aware;        ///< uses problem::arrivals
     bool host_aware;           ///< uses problem::hosts
     bool nearness;             ///< differs from a classic algorithm by nearer partners: only a network tells them apart
+    /// All ranks that get a result combine it in the same order, so it has the same bits on all of them. False: ranks
+    /// may round differently, and Rubato uses it only where it is named.
+    bool same_bits;
     /// If named or announced, begins before its rank arrives; until then its output is in scratch.
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
@@ -68,6 +71,8 @@ RUBATO_API std::span<const algorithm> algorithms();
 RUBATO_API const algorithm& find_algorithm(std::string_view id);
 /// The names of the needs, for people and machines: "commutative", "power_of_two", ...
 RUBATO_API std::vector<std::string_view> need_names(const algorithm& a);
+/// What to tell a user who names it, a sentence: that ranks may get different bits. Nothing if they do not.
+RUBATO_API std::optional<std::string> caution(const algorithm& a);
 /// The first need the problem does not meet, as a sentence; nothing if all are met.
 RUBATO_API std::optional<std::string> unmet_need(const algorithm& a, const problem& p);
 /// Throws if the problem makes no sense, is of another collective, or a need is not met.

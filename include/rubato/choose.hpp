@@ -31,12 +31,16 @@ struct RUBATO_API candidate {
     int partner_class() const;
 };
 
-/// All algorithms of the problem's collective that can solve it, except those that choose while they run; segmenting
-/// ones in pieces of 4 KiB to 64 KiB, or in that many segments, or as many as the problem has if that is not 1. Where
-/// several messages leave at once (LogfGP), those that take a radix with several of them, unless the problem has one.
-/// They plan by cautious_round_time unless the problem has a round time. `early`: with early forms, which need a
-/// background thread to begin before the rank arrives. `cables`: messages share them, so that it counts how near
-/// partners are.
+/// An algorithm in several ways, none if it cannot solve the problem: a segmenting one in pieces of 4 KiB to 64 KiB, or
+/// in that many segments, or as many as the problem has if that is not 1. Where several messages leave at once
+/// (LogfGP), one that takes a radix with several of them, unless the problem has one. It plans by cautious_round_time
+/// unless the problem has a round time.
+RUBATO_API std::vector<candidate> candidates_of(const algorithm& a, const problem& p, std::int64_t chunk,
+                                                const model& m, std::optional<std::uint32_t> segments = std::nullopt);
+
+/// Likewise all algorithms of the problem's collective, except those that choose while they run and those whose ranks
+/// may get different bits. `early`: with early forms, which need a background thread to begin before the rank arrives.
+/// `cables`: messages share them, so that it counts how near partners are.
 RUBATO_API std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
                                                  std::optional<std::uint32_t> segments = std::nullopt,
                                                  bool cables = false);

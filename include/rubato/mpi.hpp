@@ -274,7 +274,8 @@ public:
     /// differently are considered only with it, as their gain is not known otherwise.
     void use_model(const model& network, const model& inside);
     /// Collective: from now on these rules (rank 0's are used) go before a model, where no algorithm is named and
-    /// chunks are equal. Empty ones: none.
+    /// chunks are equal. Empty ones: none. If they name an algorithm whose ranks may get different bits, rank 0 says so
+    /// on standard error, once.
     void use_rules(const rules& by);
     /// What the last collective used; null before the first.
     const algorithm* last_used() const;

@@ -1,4 +1,9 @@
-// Broadcast over UDP multicast, for hosts on one network.
+// Broadcast over UDP multicast, for hosts on one network. It is off unless a program makes a `multicast`: no other call
+// of Rubato, and nothing of the drop-in, uses it.
+//
+// Do not use it where others can send to the group, such as users' machines, other jobs, or containers in the same
+// network. Datagrams are neither encrypted nor signed, and the key that tells groups apart is in each of them in clear:
+// whoever hears one can forge data, and the ranks would take it. Use it in networks of which all hosts are trusted.
 #pragma once
 
 #include "rubato/mpi.hpp"

@@ -82,6 +82,10 @@ struct collective_traits {
     constexpr bool skips_empty() const { return irregular && wide_input && wide_output; }
     /// MPI has it, too.
     constexpr bool in_mpi() const { return !(reduces && on_graph); }
+    /// Several ranks get the same result of a reduction.
+    constexpr bool shares_results() const {
+        return what == collective::allreduce || what == collective::neighbor_reduce;
+    }
     /// From the root to all.
     constexpr bool spreads() const { return input == holders::root; }
     /// A rank has an input or an output, never both, and MPI one argument for them.

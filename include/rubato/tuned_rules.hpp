@@ -53,6 +53,9 @@ private:
     std::optional<model> network_{};
 };
 
+/// What to tell a user of the rules, a sentence for each algorithm of which there is something to say (see caution).
+RUBATO_API std::vector<std::string> cautions(const rules& r);
+
 /// In the form that rules::parse reads.
 RUBATO_API std::string to_string(const rules& r);
 

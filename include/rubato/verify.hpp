@@ -18,7 +18,9 @@ namespace rubato {
 /// What is wrong, a sentence each, naming rank and step; empty: the schedules are right.
 /// If the problem's operator does not commute, the order of operands is checked too. `equal_parts`: the parts of a
 /// chunk have one size; else a schedule must also be right where they differ, as a vector need not be a multiple of its
-/// parts.
-RUBATO_API std::vector<std::string> verify(const problem& p, std::span<const schedule> all, bool equal_parts = false);
+/// parts. `same_bits`: ranks that get the same result of a reduction must combine the same operands in the same order
+/// and the same pieces, so that it has the same bits on all of them.
+RUBATO_API std::vector<std::string> verify(const problem& p, std::span<const schedule> all, bool equal_parts = false,
+                                           bool same_bits = false);
 
 }  // namespace rubato

@@ -20,6 +20,7 @@ constexpr std::uint8_t radix = 2;
 constexpr std::uint8_t arrivals = 4;
 constexpr std::uint8_t hosts = 8;
 constexpr std::uint8_t nearness = 16;
+constexpr std::uint8_t own_order = 32;
 
 constexpr std::uint16_t bits(need n) { return static_cast<std::uint16_t>(n); }
 constexpr std::uint16_t bits(int n) { return static_cast<std::uint16_t>(n); }
@@ -68,8 +69,8 @@ constexpr algorithm row(std::string_view id, collective what, std::uint16_t need
                         std::string_view summary, std::string_view source, decltype(algorithm::build) build,
                         decltype(algorithm::build_some) build_some, decltype(algorithm::dynamic) dynamic = nullptr) {
     const auto has = [uses](std::uint8_t use) { return (uses & use) != 0; };
-    return {id,         what,          summary, source,       needs, has(segments), has(radix), has(arrivals),
-            has(hosts), has(nearness), false,   alias_of(id), build, build_some,    dynamic};
+    return {id,         what,          summary,         source, needs,        has(segments), has(radix), has(arrivals),
+            has(hosts), has(nearness), !has(own_order), false,  alias_of(id), build,         build_some, dynamic};
 }
 
 constexpr algorithm early_row(std::string_view id, collective what, std::string_view source,
@@ -90,6 +91,7 @@ constexpr std::array<algorithm, n> with_early_forms(std::array<algorithm, n> row
         rows[i].takes_radix = plain.takes_radix;
         rows[i].arrival_aware = plain.arrival_aware;
         rows[i].host_aware = plain.host_aware;
+        rows[i].same_bits = plain.same_bits;
     }
     return rows;
 }
@@ -228,6 +230,11 @@ std::vector<std::string_view> need_names(const algorithm& a) {
     for (const need_name& n : names)
         if (a.has(n.what)) result.push_back(n.name);
     return result;
+}
+
+std::optional<std::string> caution(const algorithm& a) {
+    if (a.same_bits) return std::nullopt;
+    return fmt::format("{}: ranks may get floating-point results that differ in the last bits", a.id);
 }
 
 std::optional<std::string> unmet_need(const algorithm& a, const problem& p) {

@@ -220,23 +220,31 @@ time_ns round_time_of(const algorithm& a, const problem& p, std::int64_t chunk, 
     return p.round_time > time_ns{} ? p.round_time : cautious_round_time(m, part_offset(chunk, p.segments, 1));
 }
 
+std::vector<candidate> candidates_of(const algorithm& a, const problem& p, std::int64_t chunk, const model& m,
+                                     std::optional<std::uint32_t> segments) {
+    if (!segments && p.segments > 1) segments = p.segments;
+    std::vector<candidate> all;
+    for (const std::int32_t radix : radices_for(a, p, m)) {
+        for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
+            candidate c = make(a, p, chunk, segment, radix, m, segments);
+            problem planned = p;
+            planned.round_time = c.round_time;
+            if (radix > 0) planned.radix = {radix};
+            if (!unmet_need(a, planned)) all.push_back(std::move(c));
+        }
+    }
+    return all;
+}
+
 std::vector<candidate> candidates_for(const problem& p, std::int64_t chunk, const model& m, bool early,
                                       std::optional<std::uint32_t> segments, bool cables) {
-    if (!segments && p.segments > 1) segments = p.segments;
     std::vector<candidate> all;
     for (const algorithm& a : algorithms()) {
         if (a.what != p.what || a.dynamic != nullptr || (a.early && !early)) continue;
+        if (!a.same_bits) continue;                     // MPI gives all ranks the same result
         if (a.host_aware && p.hosts.empty()) continue;  // another algorithm, then
         if (a.nearness && !cables) continue;            // equal to another one
-        for (const std::int32_t radix : radices_for(a, p, m)) {
-            for (const std::int64_t segment : a.segmented ? sizes_for(chunk, segments) : std::vector<std::int64_t>{0}) {
-                candidate c = make(a, p, chunk, segment, radix, m, segments);
-                problem planned = p;
-                planned.round_time = c.round_time;
-                if (radix > 0) planned.radix = {radix};
-                if (!unmet_need(a, planned)) all.push_back(std::move(c));
-            }
-        }
+        for (candidate& c : candidates_of(a, p, chunk, m, segments)) all.push_back(std::move(c));
     }
     return all;
 }

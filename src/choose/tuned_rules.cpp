@@ -122,6 +122,15 @@ bool rules::concern(collective what) const {
     return std::ranges::any_of(all_, [what](const rule& r) { return r.what == what && r.use != nullptr; });
 }
 
+std::vector<std::string> cautions(const rules& r) {
+    std::vector<std::string> all;
+    for (const rule& one : r.all()) {
+        const auto said = one.use != nullptr ? caution(*one.use) : std::nullopt;
+        if (said && std::ranges::find(all, *said) == all.end()) all.push_back(*said);
+    }
+    return all;
+}
+
 std::string to_string(const rules& r) {
     std::string text = r.network() ? fmt::format("model {}\n", to_string(*r.network())) : "";
     for (const rule& one : r.all()) {

@@ -25,6 +25,7 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"arrival_aware", a->arrival_aware},
                         {"host_aware", a->host_aware},
                         {"nearness", a->nearness},
+                        {"same_bits", a->same_bits},
                         {"dynamic", a->dynamic != nullptr},
                         {"early", a->early},
                         {"alias", a->alias}});
@@ -36,8 +37,15 @@ std::string joined(const std::vector<std::string_view>& words) {
     return words.empty() ? "-" : fmt::format("{}", fmt::join(words, " "));
 }
 
+/// Whether all ranks get the same bits; a dash where no two ranks get the same result.
+std::string_view bits_text(const algorithm& a) {
+    if (!traits(a.what).shares_results()) return "-";
+    return a.same_bits ? "yes" : "no";
+}
+
 std::string as_text(const std::vector<const algorithm*>& chosen) {
-    std::vector<std::vector<std::string>> rows{{"ALGORITHM", "WHAT IT DOES", "CAN USE", "NEEDS", "SOURCE"}};
+    std::vector<std::vector<std::string>> rows{
+        {"ALGORITHM", "WHAT IT DOES", "CAN USE", "NEEDS", "SAME BITS", "SOURCE"}};
     const algorithm* previous = nullptr;
     for (const algorithm* a : chosen) {
         if (!previous || previous->what != a->what) rows.emplace_back();
@@ -50,9 +58,9 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
         if (a->nearness) uses.emplace_back("nearness");
         const std::string also = a->alias.empty() ? "" : fmt::format(" ({})", a->alias);
         rows.push_back({std::string(a->id), fmt::format("{}{}", a->summary, also), joined(uses), joined(need_names(*a)),
-                        std::string(a->source)});
+                        std::string(bits_text(*a)), std::string(a->source)});
     }
-    return align(rows, {false, false, false, false, false});
+    return align(rows, {false, false, false, false, false, false});
 }
 
 /// The problem whose costs the page shows. Every algorithm can solve it.
@@ -89,8 +97,10 @@ std::string markdown_row(const algorithm& a) {
     std::int64_t most = 0;
     for (const rank_cost& r : c.ranks) most = std::max(most, r.bytes);
     const std::string also = a.alias.empty() ? "" : fmt::format(" ({})", a.alias);
-    return fmt::format("| `{}`{} | {} | {} | {} | {} | {} | {} | {} |\n", a.name(), also, cell(a.summary), c.rounds,
-                       c.messages, format_bytes(c.bytes), format_bytes(most), joined(need_names(a)), cell(a.source));
+    const std::string bits = traits(a.what).shares_results() ? fmt::format(" {} |", bits_text(a)) : "";
+    return fmt::format("| `{}`{} | {} | {} | {} | {} | {} | {} |{} {} |\n", a.name(), also, cell(a.summary), c.rounds,
+                       c.messages, format_bytes(c.bytes), format_bytes(most), joined(need_names(a)), bits,
+                       cell(a.source));
 }
 
 /// A page for people, with what each algorithm costs.
@@ -112,15 +122,20 @@ std::string as_markdown(const std::vector<const algorithm*>& chosen) {
         "ranks.\n"
         "`radix_above_one`: a given `--radix` is 2 or more. `round_time`: the time of a round is known if arrivals "
         "differ.\n"
-        "`torus`: the graph looks the same from all ranks of a torus.\n",
+        "`torus`: the graph looks the same from all ranks of a torus.\n\n"
+        "Same bits: all ranks combine their results in the same order, so these are equal to the last bit; where it "
+        "is\n"
+        "\"no\", floating-point results may differ in the last bits, and Rubato uses the algorithm only where it is "
+        "named.\n",
         example::ranks, format_bytes(example::bytes), example::segments, example::hosts, example::neighbours);
     const algorithm* previous = nullptr;
     for (const algorithm* a : chosen) {
         if (!previous || previous->what != a->what)
             out += fmt::format(
-                "\n## {}\n\n| algorithm | idea | rounds | messages | bytes | most | needs | source |\n"
-                "|---|---|--:|--:|--:|--:|---|---|\n",
-                traits(a->what).name);
+                "\n## {}\n\n| algorithm | idea | rounds | messages | bytes | most | needs |{} source |\n"
+                "|---|---|--:|--:|--:|--:|---|{}---|\n",
+                traits(a->what).name, traits(a->what).shares_results() ? " same bits |" : "",
+                traits(a->what).shares_results() ? "---|" : "");
         previous = a;
         out += markdown_row(*a);
     }
@@ -140,6 +155,9 @@ void add_algorithms(CLI::App& command, int&) {
     app->add_option("COLLECTIVE", o->what, "only the algorithms of this collective, such as reduce (default: all)");
     add_format(*app, o->format, o->json, {"text", "json", "markdown"});
     app->footer(
+        "Same bits: whether all ranks get the same bits of a result, as MPI wants it. Rubato uses others only where "
+        "they\n"
+        "are named; results of integers are equal in any case.\n"
         "Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.\n"
         "Examples:\n"
         "  rubato algorithms\n"

@@ -227,7 +227,9 @@ void add_choose(CLI::App& command, int&) {
     app->add_flag("--all", o->all, "print every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
     app->footer(
-        "Every algorithm that can solve the problem is simulated, except algorithms that choose while they run.\n"
+        "Every algorithm that can solve the problem is simulated, except algorithms that choose while they run and "
+        "those\n"
+        "whose ranks may get different bits ('rubato algorithms'): Rubato uses both only where they are named.\n"
         "Algorithms that cut vectors are tried with segments of 64 KiB down to 4 KiB (or with --segments segments), "
         "as\n"
         "long as smaller ones may pay; two_level algorithms need --hosts. Several algorithms may end within 5 % of "

@@ -106,7 +106,7 @@ variables settings_of(const exec_options& o) {
     const auto output = all.find("RUBATO_OUTPUT");
     if (output != all.end()) {
         output->second = std::filesystem::absolute(output->second).string();
-        preload::check_output(output->second);
+        preload::check_output(output->second, parsed.every_call.has_value());
     }
     if (!parsed.profile.empty()) {
         std::string& profile = all["RUBATO_PROFILE"];

@@ -196,7 +196,7 @@ verify_outcome try_all(const algorithm& a, std::int32_t ranks, const verify_opti
     for_each_problem(a, ranks, o, [&](const problem& p, const circumstances& c) {
         std::vector<std::string> found;
         try {
-            found = verify(p, build_all(a, p));
+            found = verify(p, build_all(a, p), false, a.same_bits);
         } catch (const std::exception& e) {
             found.push_back(fmt::format("it cannot be built: {}", e.what()));
         }
@@ -294,8 +294,11 @@ verify_outcome verify_file(const std::string& file) {
     if (in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
     if (errno != 0) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), "check its name");
     const named_schedules n = schedules_from_json(text.str());
+    // Schedules of programs ("built") promise nothing.
+    const auto named = std::ranges::find(algorithms(), n.id, &algorithm::id);
+    const bool same_bits = named != algorithms().end() && named->same_bits;
     verify_outcome result;
-    result.add(n.p, verify(n.p, n.all, n.equal_parts), n.id, fmt::format("rubato verify --file {}", file));
+    result.add(n.p, verify(n.p, n.all, n.equal_parts, same_bits), n.id, fmt::format("rubato verify --file {}", file));
     return result;
 }
 

@@ -31,7 +31,8 @@ contest::contest(shared& with, const directed_call& first, const experience& kno
     };
     contenders_[native].measured = level_of(known.of_native);
     const auto use = std::ranges::find(algorithms(), known.algorithm, &algorithm::id);
-    if (use != algorithms().end() && use->what == first.what && (!use->early || with.how.early)) {
+    // An earlier version may have used what this one does not.
+    if (use != algorithms().end() && use->what == first.what && use->same_bits && (!use->early || with.how.early)) {
         contender plan;
         plan.use = &*use;
         plan.segment = known.segment;

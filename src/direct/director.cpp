@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 namespace rubato {
 
@@ -23,6 +24,7 @@ public:
     }
 
     const directive& arrive(const directed_call& c, time_ns now) {
+        if (std::exchange(within_, true)) current_->second.failed();
         const operation kind = c.kind();
         // Programs repeat themselves, so the last operation is tried first.
         if (current_ == contests_.end() || current_->first != kind)
@@ -33,8 +35,14 @@ public:
         ahead_ += how.works_ahead() ? 1 : 0;
         return how;
     }
-    void leave(time_ns now) { current_->second.leave(now); }
-    void failed() { current_->second.failed(); }
+    void leave(time_ns now) {
+        within_ = false;
+        current_->second.leave(now);
+    }
+    void failed() {
+        within_ = false;
+        current_->second.failed();
+    }
     void refused(std::string_view reason) { current_->second.refused(reason); }
     std::vector<experience> learned() const {
         std::vector<experience> all;
@@ -74,7 +82,8 @@ private:
     direct::shared shared_;
     std::map<operation, direct::contest> contests_{};
     std::map<operation, direct::contest>::iterator current_ = contests_.end();
-    int ahead_ = 0;  // contests whose last call was begun, or may be answered for, before its rank arrived
+    bool within_ = false;  // a call, which an error handler of the program may have left by longjmp
+    int ahead_ = 0;        // contests whose last call was begun, or may be answered for, before its rank arrived
 };
 
 director::director(settings how, board& others, explainer explain)

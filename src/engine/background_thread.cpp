@@ -1,5 +1,7 @@
 #include "engine/background_thread.hpp"
 
+#include "core/signals_blocked.hpp"
+
 #include <fmt/format.h>
 
 #include <pthread.h>
@@ -11,6 +13,8 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 
 namespace rubato {
@@ -98,11 +102,14 @@ void background::start() {
     };
     std::promise<settled> promise;
     std::future<settled> answer = promise.get_future();
-    thread_ = std::thread([this, said = std::move(promise)]() mutable {
-        const settled is{!how_.core || stay_on(*how_.core), !how_.niceness || be_nice(*how_.niceness)};
-        said.set_value(is);
-        if (is.core && is.niceness) run();
-    });
+    {
+        const signals_blocked within;
+        thread_ = std::thread([this, said = std::move(promise)]() mutable {
+            const settled is{!how_.core || stay_on(*how_.core), !how_.niceness || be_nice(*how_.niceness)};
+            said.set_value(is);
+            if (is.core && is.niceness) run();
+        });
+    }
     const settled is = answer.get();
     if (is.core && is.niceness) return;
     thread_.join();
@@ -141,6 +148,16 @@ std::uint64_t background::looks() {
     return looks_;
 }
 
+/// Other ranks may wait for what the watcher does.
+activity background::look(const watcher& w) noexcept {
+    try {
+        return w();
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "rubato: in the background: %s\n", e.what());
+        std::abort();
+    }
+}
+
 void background::run() {
     pthread_setname_np(pthread_self(), "rubato");
     prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
@@ -149,7 +166,7 @@ void background::run() {
         activity seen = activity::nothing;
         {
             const std::lock_guard lock(looking_);
-            for (const watcher& w : watchers_) seen = std::max(seen, w());
+            for (const watcher& w : watchers_) seen = std::max(seen, look(w));
             ++looks_;
         }
         pause = seen == activity::moving ? how_.interval : std::min(2 * pause, how_.longest);

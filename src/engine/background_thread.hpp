@@ -19,7 +19,7 @@ namespace rubato {
 enum class activity : std::uint8_t { nothing, listening, moving };
 
 /// Looks again and again: soon after something came, more and more rarely while nothing does, and not at all while
-/// nothing can come. Watchers must not throw. Not to be used from within a watcher.
+/// nothing can come. What a watcher throws ends the program. Not to be used from within a watcher.
 class RUBATO_API background {
 public:
     /// The variables that read_setting knows.
@@ -50,6 +50,7 @@ public:
 
 private:
     void start();
+    static activity look(const watcher& w) noexcept;
     void run();
 
     background_settings how_;

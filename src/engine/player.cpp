@@ -516,12 +516,11 @@ void player::pass(time_ns now) {
     (void)begin_all(false, false);
 }
 
-bool player::close(bool wait, time_ns now) {
+bool player::close(time_ns now) {
     if (broken_) return true;
     if (!closing_) next().arrival = now;
     closing_ = next().arrived = true;
-    return insist(wait,
-                  [&](bool w) { return begin_all(w, true) && agree(next(), w) && complete_until(next().number, w); });
+    return begin_all(false, true) && agree(next(), false) && complete_until(next().number, false);
 }
 
 }  // namespace rubato

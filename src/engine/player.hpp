@@ -152,13 +152,15 @@ public:
     /// Nothing can be done on this communicator any more.
     void fail() noexcept;
     /// The rank makes no more calls: contributes to exchanges that other ranks may wait for. False if exchanges are
-    /// still under way; with `wait`, completes them. The stage cleans up invocations that began and will never end.
-    bool close(bool wait, time_ns now);
+    /// still under way. The stage cleans up invocations that began and will never end.
+    bool close(time_ns now);
 
     /// Of the invocation that the rank arrives at next.
     std::uint64_t number() const { return next_.front().number; }
     bool idle() const { return under_way_.empty(); }
     bool broken() const { return broken_; }
+    /// Throws if it is broken.
+    void check_usable() const;
     /// How many invocations were begun before the rank arrived.
     std::uint64_t begun_early() const { return begun_early_; }
     const plan_cache& plans() const { return plans_; }
@@ -240,7 +242,6 @@ private:
     bool help() const { return how_.help && how_.help(); }
     void tell_peers(const flight& f);
     void listen();
-    void check_usable() const;
     static const char* said_by(const flight& f);
 
     rank me_;

@@ -17,6 +17,7 @@ namespace rubato::exports {
 namespace {
 
 constexpr std::int32_t most_ranks = 1 << 22;
+constexpr std::int64_t most_members = 1 << 24;  ///< of all communicators
 /// Of a time, so that differences of two stay within 64 bits.
 constexpr double longest = 9e17;
 
@@ -179,7 +180,7 @@ private:
             if (text == form_name(f)) return f;
         fail(fmt::format("its form, '{}', is none of blocking, nonblocking and persistent", text));
     }
-    std::vector<std::int32_t> members_of(const std::string& text) const {
+    std::vector<std::int32_t> members_of(const std::string& text) {
         std::vector<std::int32_t> out;
         std::istringstream runs(text);
         for (std::string run; runs >> run;) {
@@ -187,6 +188,8 @@ private:
             const std::int64_t first = whole(run.substr(0, dash), "member", most_ranks - 1);
             const std::int64_t last =
                 dash == std::string::npos ? first : whole(run.substr(dash + 1), "member", most_ranks - 1);
+            if (last - first >= most_members - all_named_) fail("its communicators have too many members in all");
+            all_named_ += std::max<std::int64_t>(0, last - first + 1);
             for (std::int64_t r = first; r <= last; ++r) out.push_back(static_cast<std::int32_t>(r));
         }
         return out;
@@ -297,6 +300,7 @@ private:
     std::map<std::string, std::uint32_t> communicators_{};
     std::vector<std::set<std::int32_t>> members_{};
     std::vector<std::vector<std::int32_t>> named_{};
+    std::int64_t all_named_ = 0;
     std::shared_ptr<std::vector<std::vector<traced_call>>> by_rank_ =
         std::make_shared<std::vector<std::vector<traced_call>>>();
     trace made_{};

@@ -1,6 +1,7 @@
 #include "exports/formats.hpp"
 #include "exports/otf2_errors.hpp"
 #include "exports/otf2_terms.hpp"
+#include "files/own_folder.hpp"
 
 #include <otf2/otf2.h>
 
@@ -189,6 +190,8 @@ void write_otf2(const trace& t, const fs::path& folder) {
     if (const fs::path above = whole.parent_path(); !fs::is_directory(above, none))
         throw error(fmt::format("cannot write '{}'", folder.string()),
                     fmt::format("there is no folder '{}'", above.string()), "make it, or write elsewhere");
+    if (files::may_be_planted(whole))
+        throw error(fmt::format("cannot write '{}'", folder.string()), "another user has made it", "name a new one");
     const otf2_listener listening;
     archive_writer(t, folder).write();
 }

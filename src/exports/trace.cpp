@@ -41,9 +41,8 @@ std::vector<std::string> place_texts(std::span<const observe::site> sites) {
 /// The files of ranks in a folder, by rank.
 std::map<std::int32_t, fs::path> rank_files(const fs::path& folder) {
     std::map<std::int32_t, fs::path> found;
-    std::error_code none;
-    for (const fs::directory_entry& e : fs::directory_iterator(folder, none))
-        if (const auto p = observe::glance_at(e.path())) found.emplace(p->who.rank, e.path());
+    for (const fs::path& each : observe::recordings_in(folder))
+        if (const auto p = observe::glance_at(each)) found.emplace(p->who.rank, each);
     return found;
 }
 
@@ -172,9 +171,7 @@ trace trace_of_samples(const observe::observation& o) {
 
 trace read_trace(const fs::path& file) {
     const observe::observation o = observe::read(file);
-    std::error_code none;
-    const fs::path parts = file.extension() == ".parts" ? file : fs::path(file.string() + ".parts");
-    const fs::path folder = o.ended ? observe::calls_folder(file) : parts;
+    const fs::path folder = o.ended ? observe::calls_folder(file) : observe::parts_named(file);
     if (o.ended && !o.every_call) return trace_of_samples(o);
     auto from = std::make_shared<trace_of_parts>(rank_files(folder));
     trace t;

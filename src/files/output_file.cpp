@@ -1,5 +1,6 @@
 #include "files/output_file.hpp"
 
+#include "files/own_folder.hpp"
 #include "rubato/core.hpp"
 
 #include <fmt/format.h>
@@ -8,8 +9,10 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -30,18 +33,6 @@ namespace fs = std::filesystem;
     refuse(name, std::strerror(why),
            why == ENOSPC || why == EFBIG || why == EDQUOT ? "make room, or write to another place"
                                                           : "write to another place");
-}
-
-/// The folder of a file, without links.
-fs::path folder_of(const std::string& name, const fs::path& file) {
-    const fs::path given = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    std::error_code failed;
-    fs::path folder = fs::canonical(given, failed);
-    if (failed == std::errc::no_such_file_or_directory)
-        refuse(name, fmt::format("there is no folder '{}'", given.string()), "make it, or write to another place");
-    if (failed) refuse(name, failed.value());
-    if (!fs::is_directory(folder, failed)) refuse(name, ENOTDIR);
-    return folder;
 }
 
 /// Nothing if the file is no descriptor of this process.
@@ -66,9 +57,49 @@ int write_all(int file, std::string_view text) {
     return 0;
 }
 
+[[noreturn]] void refuse_planted(const std::string& name, const fs::path& what) {
+    refuse(name, fmt::format("'{}' is another user's, in a folder into which all may write", what.string()),
+           "remove it, or write to another place");
+}
+
+/// The path without links, up to a descriptor of this process. The last part need not exist, nor be what it should.
+fs::path without_links(const std::string& name) {
+    constexpr int most_links = 40;  // as the kernel has it
+    std::error_code failed;
+    fs::path whole = fs::absolute(name, failed);
+    if (failed) refuse(name, failed.value());
+    std::vector<fs::path> rest(std::make_reverse_iterator(whole.end()), std::make_reverse_iterator(whole.begin()));
+    fs::path done;
+    for (int links = 0; !rest.empty();) {
+        const fs::path next = std::move(rest.back());
+        rest.pop_back();
+        if (next == "." || next.empty()) continue;
+        if (next == "..") {
+            done = done.parent_path();
+            continue;
+        }
+        done /= next;
+        struct stat found {};
+        if (lstat(done.c_str(), &found) != 0) {
+            if (errno != ENOENT) refuse(name, errno);
+            if (rest.empty()) return done;
+            refuse(name, fmt::format("there is no folder '{}'", done.string()), "make it, or write to another place");
+        }
+        if (!S_ISLNK(found.st_mode) || descriptor_of(done)) continue;
+        if (++links > most_links) refuse(name, ELOOP);
+        if (may_be_planted(done)) refuse_planted(name, done);
+        const fs::path target = fs::read_symlink(done, failed);
+        if (failed) refuse(name, failed.value());
+        done = target.is_absolute() ? fs::path() : done.parent_path();
+        rest.insert(rest.end(), std::make_reverse_iterator(target.end()), std::make_reverse_iterator(target.begin()));
+    }
+    return done;
+}
+
+/// Links were followed before; one that is there now was made since.
 int open_stream(const destination& to) {
     return to.descriptor >= 0 ? fcntl(to.descriptor, F_DUPFD_CLOEXEC, 0)
-                              : open(to.file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+                              : open(to.file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
 }
 
 /// A new file in a folder. Its name is short, as the one that it gets may be as long as is allowed.
@@ -104,7 +135,7 @@ int write_pieces(int file, bool plain, const maker& make) {
 /// 0 or the error's number. Nothing is left behind if `make` throws.
 int replace(const fs::path& target, const maker& make) {
     struct stat old {};
-    const bool there = stat(target.c_str(), &old) == 0;
+    const bool there = lstat(target.c_str(), &old) == 0 && S_ISREG(old.st_mode);
     fs::path beside;
     const int file = open_beside(target.parent_path(), there ? 0600 : 0666, beside);
     if (file < 0) return errno;
@@ -142,30 +173,21 @@ int write_stream(const destination& to, const maker& make) {
 }  // namespace
 
 destination find_destination(const std::string& name) {
-    constexpr int most_links = 40;  // as the kernel has it
     if (name == "-") return {name, STDOUT_FILENO, false};
-    fs::path file = name;
-    for (int links = 0; links <= most_links; ++links) {
-        const fs::path folder = folder_of(name, file);
-        file = folder / file.filename();
-        if (const auto number = descriptor_of(file)) return {file.string(), *number, false};
-        struct stat found {};
-        if (lstat(file.c_str(), &found) != 0) {
-            if (errno != ENOENT) refuse(name, errno);
-            if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(name, errno);
-            return {file.string()};
-        }
-        if (S_ISLNK(found.st_mode)) {
-            file = folder / fs::read_symlink(file);
-            continue;
-        }
-        if (S_ISDIR(found.st_mode)) refuse(name, "it is a folder", "name a file in it");
-        if (S_ISBLK(found.st_mode)) refuse(name, "it is a disk or another block device");
-        if (S_ISSOCK(found.st_mode)) refuse(name, "it is a socket");
-        if (access(file.c_str(), W_OK) != 0) refuse(name, errno);
-        return {file.string(), -1, S_ISREG(found.st_mode)};
+    const fs::path file = without_links(name);
+    if (const auto number = descriptor_of(file)) return {file.string(), *number, false};
+    struct stat found {};
+    if (lstat(file.c_str(), &found) != 0) {
+        if (errno != ENOENT) refuse(name, errno);
+        if (access(file.parent_path().c_str(), W_OK | X_OK) != 0) refuse(name, errno);
+        return {.file = file.string(), .exists = false};
     }
-    refuse(name, ELOOP);
+    if (S_ISDIR(found.st_mode)) refuse(name, "it is a folder", "name a file in it");
+    if (S_ISBLK(found.st_mode)) refuse(name, "it is a disk or another block device");
+    if (S_ISSOCK(found.st_mode)) refuse(name, "it is a socket");
+    if (may_be_planted(file)) refuse_planted(name, file);
+    if (access(file.c_str(), W_OK) != 0) refuse(name, errno);
+    return {file.string(), -1, S_ISREG(found.st_mode)};
 }
 
 bool allowed_size(std::uintmax_t bytes) {
@@ -195,11 +217,20 @@ void output_file::write(const std::function<void(const piece_taker&)>& make) con
 appended_file::appended_file(const std::string& name) {
     const destination to = find_destination(name);
     plain_ = to.plain;
-    file_ = plain_ ? open(to.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : open_stream(to);
+    const int made = to.exists ? O_NOFOLLOW : O_CREAT | O_EXCL;
+    file_ = plain_ ? open(to.file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | made, 0666) : open_stream(to);
     if (file_ < 0) refuse(name, errno);
 }
 
 appended_file::~appended_file() { close(file_); }
+
+void appended_file::drop_cut_line() {
+    off_t end = plain_ ? lseek(file_, 0, SEEK_END) : 0;
+    if (end <= 0) return;
+    for (char last = 0; end > 0 && pread(file_, &last, 1, end - 1) == 1 && last != '\n';) --end;
+    while (ftruncate(file_, end) != 0 && errno == EINTR) {
+    }
+}
 
 int appended_file::append(std::string_view text) {
     const off_t before = plain_ ? lseek(file_, 0, SEEK_END) : 0;

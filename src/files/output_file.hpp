@@ -13,10 +13,11 @@ struct destination {
     std::string file{};   ///< its path, without links
     int descriptor = -1;  ///< of -, /dev/stdout, /dev/fd/63: the open file that is meant
     bool plain = true;    ///< false: a descriptor, a character device or a FIFO, into which text is written as it is
+    bool exists = true;   ///< a plain file may yet have to be made
 };
 
 /// Throws if nothing may be written there: a folder, a block device, a socket, a file without permission, or a file in
-/// a folder that does not exist.
+/// a folder that does not exist. Also if another user may have prepared it, or a link to it, where everybody may write.
 destination find_destination(const std::string& name);
 
 /// Whether a file may become so long: the kernel ends programs that go beyond the limit (`ulimit -f`).
@@ -50,6 +51,8 @@ public:
 
     /// 0, or the error's number if there is no room.
     int append(std::string_view text);
+    /// Removes what is behind the last whole line.
+    void drop_cut_line();
 
 private:
     int file_ = -1;

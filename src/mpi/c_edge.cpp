@@ -28,12 +28,7 @@ void check_communicator(MPI_Comm comm) {
     // Open MPI accepts a freed communicator, and crashes; but its Fortran number does not lead back to it.
     if (comm == MPI_COMM_NULL || MPI_Comm_f2c(MPI_Comm_c2f(comm)) != comm) throw none;
     int inter = 0;
-    int code = MPI_SUCCESS;
-    {
-        const errors_returned instead_of_ending;
-        code = MPI_Comm_test_inter(comm, &inter);
-    }
-    if (code != MPI_SUCCESS) throw none;
+    if (MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS) throw none;
     if (inter != 0)
         throw misuse(MPI_ERR_COMM, "an inter-communicator", "Rubato works within one group",
                      "call MPI's own collectives on it");

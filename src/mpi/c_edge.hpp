@@ -27,8 +27,8 @@ int report(const char* name, const std::exception& e, int code) noexcept;
 /// its data.
 void end_outside_of_mpi(const char* name) noexcept;
 
-/// Throws unless it is an intra-communicator. For a freed one MPI calls the world's error handler, which may
-/// end the program, so that handler is replaced meanwhile.
+/// Throws unless it is an intra-communicator. For a freed one MPICH calls the world's error handler, as in its own
+/// calls.
 void check_communicator(MPI_Comm comm);
 
 /// The body of the function `name`: no exception leaves it. Returns MPI_SUCCESS or an MPI error code.

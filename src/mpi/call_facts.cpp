@@ -186,6 +186,10 @@ bool call_facts::attempt(Look look) {
     try {
         look();
         return true;
+    } catch (const mpi_error& e) {
+        if (!blames_argument(e.code())) throw;
+        if (!wrong) wrong = std::current_exception();
+        return false;
     } catch (const error&) {
         if (!wrong) wrong = std::current_exception();
         return false;

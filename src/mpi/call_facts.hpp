@@ -38,7 +38,7 @@ struct call_side {
 
 struct call_facts {
     call_facts() = default;
-    /// `with_buffers`: false before the call is made, when its buffers may not be there yet.
+    /// `with_buffers`: false before the call is made, when its buffers may not be there yet. Throws if MPI fails.
     call_facts(const call& c, int my_rank, int size, degrees neighbours, bool with_buffers = true);
 
     /// An `error`, if an argument is wrong. Then the other facts may be incomplete; other ranks may find nothing wrong.

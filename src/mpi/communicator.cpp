@@ -1,3 +1,4 @@
+#include "core/build.hpp"
 #include "core/wire.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/looked_at_calls.hpp"
@@ -24,19 +25,6 @@
 #include <utility>
 
 namespace rubato::mpi {
-namespace {
-
-constexpr std::int64_t version = 7;  // of what ranks must agree on: plans, tags, announcements
-
-/// Ranks with equal values have the same algorithms under the same numbers.
-std::int64_t protocol() {
-    std::uint64_t h = 0xcbf29ce484222325U + version;
-    for (const algorithm& a : algorithms())
-        for (const char c : a.id) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    return static_cast<std::int64_t>(h >> 2);
-}
-
-}  // namespace
 
 struct named_call {
     intent what{};
@@ -59,7 +47,7 @@ struct started_call {
     std::optional<roll_for_call> rolls{};  // until the verdict is there
     player::ticket ticket = nullptr;       // once the player has it
     std::exception_ptr trouble{};          // before that
-    std::function<void(int)> ended{};      // nobody asks for the call: this is told
+    looked_at_calls::teller ended{};       // nobody asks for the call: this is told
     bool passed = false;                   // nobody makes it
     std::vector<MPI_Datatype> types{};     // its own, that the caller may free before it has ended
     std::list<started_call>::iterator self{};
@@ -77,17 +65,16 @@ public:
           wants_background_(how.background) {
         route_message_errors(user);
         const std::string refusal = how.background ? wrong_environment() : "";
-        const std::int64_t mine = protocol();
         // The minimum of each over all ranks.
         struct {
-            std::int64_t protocol;
-            std::int64_t negative_protocol;  // minus the maximum
+            std::int64_t build;
+            std::int64_t negative_build;  // minus the maximum
             std::int64_t accepted;
-        } all{mine, -mine, refusal.empty() ? 1 : 0};
+        } all{source_hash(), -source_hash(), refusal.empty() ? 1 : 0};
         check(PMPI_Allreduce(MPI_IN_PLACE, &all, numbers_in(all), MPI_INT64_T, MPI_MIN, comm_.get()), "MPI_Allreduce");
-        if (all.protocol != -all.negative_protocol)
-            throw error("different versions of rubato in one program", "their algorithms or messages differ",
-                        "run the same version on all hosts");
+        if (all.build != -all.negative_build)
+            throw error("different builds of rubato in one program", "their plans or messages may differ",
+                        "install the same build on all hosts");
         if (!refusal.empty()) throw error(refusal);
         if (all.accepted == 0)
             throw error("no communicator", "another rank has a wrong setting in its environment", "see what it says");
@@ -109,28 +96,37 @@ public:
         player_.emplace(rubato::rank(rank_), size_, stage_, agreed);
     }
     ~state() {
-        stop_watching();
-        if (joined_) under_way_here().leave(*std::exchange(joined_, std::nullopt));
-        if (std::exchange(busy_, false)) under_way_here().end();
-        if (!player_ || is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here to end the communicator together.
-        if (player_->broken() || std::uncaught_exceptions() > exceptions_) {
-            player_->fail();
-            comm_.abandon();
-            return;
+        if (player_ && !player_->broken() && !is_finalized() && std::uncaught_exceptions() <= exceptions_) {
+            try {
+                while (!end()) let_others_go_on();
+            } catch (const std::exception& e) {
+                std::fprintf(stderr, "rubato: while freeing a communicator: %s\n", e.what());
+            }
         }
-        try {
-            end_all();
-            player_->close(true, now());
-            stage_.drain();
-        } catch (const std::exception& e) {
-            player_->fail();
-            comm_.abandon();
-            std::fprintf(stderr, "rubato: while freeing a communicator: %s\n", e.what());
-        }
+        forsake();
+        if (ended_ || !player_) return;
+        player_->fail();
+        comm_.abandon();
     }
     state(const state&) = delete;
     state& operator=(const state&) = delete;
+
+    /// Ends what is under way here, without waiting for other ranks; false if there is something left. All ranks call
+    /// it until it is true, each when it likes. No other call may follow. Throws if a call has failed here.
+    bool end() {
+        const std::lock_guard lock(mutex_);
+        if (ended_) return true;
+        player_->check_usable();
+        if (!calls_.empty()) {
+            end_first();
+            (void)look(false);
+            if (!calls_.empty()) return false;
+        }
+        forsake();
+        ended_ = player_->close(now()) && stage_.drain();
+        return ended_;
+    }
 
     MPI_Comm comm() const { return comm_.get(); }
     sparse_exchanges& sparse() { return sparse_; }
@@ -187,6 +183,10 @@ public:
         (void)player_->catch_up(true);
         const std::string text = broadcast(comm_.get(), to_string(by));
         rules_ = text.empty() ? rules() : rules::parse(text, "rules");
+        static std::atomic<bool> warned = false;
+        const std::vector<std::string> warnings = rank_ == 0 ? cautions(rules_) : std::vector<std::string>{};
+        if (!warnings.empty() && !warned.exchange(true))
+            for (const std::string& w : warnings) std::fprintf(stderr, "rubato: %s\n", w.c_str());
     }
     const algorithm* last_used() {
         const std::lock_guard lock(mutex_);
@@ -252,7 +252,7 @@ public:
         s.what = what;
         (void)advance(s, true);
     }
-    void start_as(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+    void start_as(const intent& what, const call_facts& c, looked_at_calls::teller ended) {
         const std::lock_guard lock(mutex_);
         started_call& s = make();
         s.call = c;
@@ -345,19 +345,16 @@ private:
         return agreed;
     }
 
-    /// Before the communicator is freed.
-    void end_all() {
-        const std::lock_guard lock(mutex_);
-        while (!calls_.empty()) {
-            started_call& first = calls_.front();
-            if (!first.ended && !first.passed) {
-                (void)advance(first, true);
-                continue;
-            }
-            (void)look(false);
-            (void)help();
-            std::this_thread::yield();  // one that it waits for may need this core
-        }
+    /// Of the calls that nobody else asks for.
+    void end_first() {
+        started_call& first = calls_.front();
+        if (!first.ended && !first.passed) (void)advance(first, false);
+    }
+    /// Nobody else goes on with what is under way here.
+    void forsake() {
+        stop_watching();
+        if (joined_) under_way_here().leave(*std::exchange(joined_, std::nullopt));
+        if (std::exchange(busy_, false)) under_way_here().end();
     }
     /// For the next call; its arrival is now.
     started_call& make() {
@@ -389,17 +386,15 @@ private:
             const bool is_over =
                 s.trouble || (s.ticket != nullptr && (player_->broken() || player::has_ended(s.ticket)));
             if (!s.ended || !is_over) continue;
-            const std::function<void(int)> tell = std::exchange(s.ended, nullptr);
+            const looked_at_calls::teller tell = std::exchange(s.ended, nullptr);
             --told_;
-            int code = MPI_SUCCESS;
+            std::exception_ptr thrown;
             try {
                 (void)conclude(s, false);
-            } catch (const mpi_error& e) {
-                code = e.code();
             } catch (...) {
-                code = MPI_ERR_OTHER;
+                thrown = std::current_exception();
             }
-            tell(code);
+            tell(thrown);
             some = true;
         }
         return some;
@@ -653,6 +648,7 @@ private:
     std::optional<chooser> chooser_{};
     rules rules_{};
     bool wants_background_;
+    bool ended_ = false;
     std::optional<watch_id> watched_{};
     std::optional<time_ns> computing_since_{};
     int exceptions_ = std::uncaught_exceptions();
@@ -690,9 +686,16 @@ std::vector<sparse_receipt> communicator::exchange_sparse(std::span<const sparse
 }
 
 MPI_Comm looked_at_calls::comm() const { return on_.comm(); }
-intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const { return on_.intent_of(how, c); }
+intent looked_at_calls::intent_of(const selection& how, const call_facts& c) const {
+    try {
+        return on_.intent_of(how, c);
+    } catch (const mpi_error& e) {
+        if (blames_argument(e.code())) throw;
+        throw std::runtime_error(e.what());
+    }
+}
 void looked_at_calls::run(const intent& what, const call_facts& c) { on_.run_as(what, c); }
-void looked_at_calls::start(const intent& what, const call_facts& c, std::function<void(int)> ended) {
+void looked_at_calls::start(const intent& what, const call_facts& c, teller ended) {
     on_.start_as(what, c, std::move(ended));
 }
 void looked_at_calls::pass() { on_.pass(); }
@@ -705,6 +708,7 @@ roll_call::verdict looked_at_calls::call_roll(const call_facts& c, rank keeper, 
     if (!i.what.refused) i.in_any_case = in_any_case;
     return on_.call_roll(std::move(i));
 }
+bool looked_at_calls::end() { return on_.end(); }
 bool looked_at_calls::wake() { return on_.wake(); }
 void looked_at_calls::rest() { on_.rest(); }
 

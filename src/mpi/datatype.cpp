@@ -60,12 +60,10 @@ bool keeps_order(MPI_Datatype type) {
     return result;
 }
 
-/// Calls f(first, n) for runs of elements that MPI's int can count, in elements and in bytes.
+/// Calls f(first, n) for runs of elements that MPI's int can count, in elements and, unless one element is larger, in
+/// bytes.
 template <class F>
 void in_runs(const type_info& t, std::int64_t n, F f) {
-    if (t.size > INT_MAX)
-        throw error(fmt::format("an element of {}", format_bytes(t.size)), "MPI packs at most 2 GiB at once",
-                    "use a smaller datatype and a larger count");
     const std::int64_t most = std::max<std::int64_t>(1, (1 << 30) / std::max<std::int64_t>(1, t.size));
     for (std::int64_t first = 0; first < n; first += most) f(first, static_cast<int>(std::min(most, n - first)));
 }
@@ -106,6 +104,32 @@ private:
     MPI_Datatype made_ = MPI_DATATYPE_NULL;
 };
 
+/// One element as another one, by a message of this rank to itself: MPI_Pack takes no more than 2 GiB.
+void copy_as(const void* from, MPI_Datatype type, void* to, MPI_Datatype other, MPI_Comm comm) {
+    int me = 0;
+    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
+    check(MPI_Sendrecv(from, 1, type, me, 0, to, 1, other, me, 0, comm, MPI_STATUS_IGNORE), "MPI_Sendrecv");
+}
+
+/// The bytes of an element that MPI_Pack does not take.
+class large_bytes {
+public:
+    explicit large_bytes(const type_info& t) {
+        if (t.size > INT_MAX) type_ = large_type(t.size, type_info{});
+    }
+    ~large_bytes() {
+        if (needed()) MPI_Type_free(&type_);
+    }
+    large_bytes(const large_bytes&) = delete;
+    large_bytes& operator=(const large_bytes&) = delete;
+
+    bool needed() const { return type_ != MPI_DATATYPE_NULL; }
+    MPI_Datatype type() const { return type_; }
+
+private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
 /// Most calls use the type of the last one. A predefined type is never freed, so its handle never changes its meaning.
 thread_local type_info last;
 
@@ -116,6 +140,14 @@ mpi_error::mpi_error(std::string_view call, int code)
 
 void check(int code, const char* call) {
     if (code != MPI_SUCCESS) throw mpi_error(call, code);
+}
+
+bool blames_argument(int code) {
+    int kind = MPI_SUCCESS;
+    if (code == MPI_SUCCESS || MPI_Error_class(code, &kind) != MPI_SUCCESS) return false;
+    constexpr std::array of_arguments{MPI_ERR_TYPE,  MPI_ERR_OP,     MPI_ERR_COMM,
+                                      MPI_ERR_COUNT, MPI_ERR_BUFFER, MPI_ERR_ARG};
+    return std::ranges::find(of_arguments, kind) != of_arguments.end();
 }
 
 type_info inspect(MPI_Datatype type) {
@@ -161,24 +193,25 @@ std::ptrdiff_t origin(const type_info& t, std::int64_t n) {
 
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm) {
     const packable same(t.type, elements, comm);
+    const large_bytes large(t);
     in_runs(t, n, [&](std::int64_t first, int count) {
+        const std::byte* const from = static_cast<const std::byte*>(same.address()) + first * t.extent;
+        if (large.needed()) return copy_as(from, same.type(), bytes + first * t.size, large.type(), comm);
         int position = 0;
         const int room = static_cast<int>(count * t.size);
-        check(MPI_Pack(static_cast<const std::byte*>(same.address()) + first * t.extent, count, same.type(),
-                       bytes + first * t.size, room, &position, comm),
-              "MPI_Pack");
+        check(MPI_Pack(from, count, same.type(), bytes + first * t.size, room, &position, comm), "MPI_Pack");
     });
 }
 
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm) {
     const packable same(t.type, elements, comm);
+    const large_bytes large(t);
     in_runs(t, n, [&](std::int64_t first, int count) {
+        std::byte* const to = static_cast<std::byte*>(const_cast<void*>(same.address())) + first * t.extent;
+        if (large.needed()) return copy_as(bytes + first * t.size, large.type(), to, same.type(), comm);
         int position = 0;
         const int room = static_cast<int>(count * t.size);
-        check(MPI_Unpack(bytes + first * t.size, room, &position,
-                         static_cast<std::byte*>(const_cast<void*>(same.address())) + first * t.extent, count,
-                         same.type(), comm),
-              "MPI_Unpack");
+        check(MPI_Unpack(bytes + first * t.size, room, &position, to, count, same.type(), comm), "MPI_Unpack");
     });
 }
 

@@ -11,6 +11,9 @@ namespace rubato::mpi {
 
 /// Every MPI return code passes here.
 RUBATO_API void check(int code, const char* call);
+/// Whether the error is about what the program has passed, so that the native call finds it, too. Other errors may be
+/// this rank's alone.
+bool blames_argument(int code);
 
 struct type_info {
     MPI_Datatype type = MPI_BYTE;
@@ -32,7 +35,8 @@ void check_committed(MPI_Datatype type, MPI_Comm comm);
 std::size_t footprint(const type_info& t, std::int64_t n);
 std::ptrdiff_t origin(const type_info& t, std::int64_t n);
 
-/// n elements to or from the contiguous bytes of a message; MPI needs comm to know who could read them.
+/// n elements to or from the contiguous bytes of a message. MPI needs comm, which must be ours, to know who could read
+/// them, or to copy elements of more than 2 GiB.
 void pack(const type_info& t, const void* elements, std::int64_t n, std::byte* bytes, MPI_Comm comm);
 void unpack(const type_info& t, const std::byte* bytes, void* elements, std::int64_t n, MPI_Comm comm);
 /// Elements that are not dense are copied by a message of this rank to itself on `comm`, which must be ours.

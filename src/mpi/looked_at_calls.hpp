@@ -6,12 +6,16 @@
 #include "engine/roll_call.hpp"
 #include "mpi/call_facts.hpp"
 
+#include <exception>
 #include <functional>
 
 namespace rubato::mpi {
 
 class RUBATO_API looked_at_calls {
 public:
+    /// Is told what a call that was started has thrown; null: nothing.
+    using teller = std::function<void(std::exception_ptr)>;
+
     explicit looked_at_calls(communicator& on) : on_(*on.state_) {}
 
     /// The private communicator. Calls exchange arrivals on it: one that is waited for before it has ended, one that is
@@ -19,12 +23,13 @@ public:
     /// order on all ranks.
     MPI_Comm comm() const;
 
-    /// Throws if the call cannot be made so. Not yet: if the algorithm is not for this problem (see check).
+    /// Throws `error` if the call cannot be made so, and something else if MPI fails: then other ranks may make the
+    /// call. Not yet: if the algorithm is not for this problem (see check).
     intent intent_of(const selection& how, const call_facts& c) const;
     void run(const intent& what, const call_facts& c);
-    /// Starts it; `ended` is called with MPI_SUCCESS or an error code, in any thread, when it has ended, and must not
-    /// use this communicator. The facts, and what they refer to, must stay until then.
-    void start(const intent& what, const call_facts& c, std::function<void(int)> ended);
+    /// Starts it; `ended` is called in any thread, when it has ended, and must not use this communicator. The facts,
+    /// and what they refer to, must stay until then.
+    void start(const intent& what, const call_facts& c, teller ended);
     /// Counts a call that this rank does not make here, though others may. Does not wait.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
@@ -34,6 +39,9 @@ public:
     /// the call.
     roll_call::verdict call_roll(const call_facts& c, rank keeper, time_ns patience,
                                  const roll_call::order& in_any_case, bool refused = false);
+    /// Ends the communicator without waiting for other ranks; false if something is left. All ranks call it until it is
+    /// true, each when it likes, and nothing else any more. Throws if a call has failed here: others wait for that one.
+    bool end();
     /// The background thread looks at this communicator from now on; false if there is none.
     bool wake();
     /// No call begins early from now on, nor has a keeper that may be late: the background thread does not look at this

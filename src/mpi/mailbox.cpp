@@ -16,12 +16,7 @@ void mailbox::keep(std::deque<posted> sent) {
 }
 
 void mailbox::send(rank to, std::vector<std::int64_t> text) {
-    while (!under_way_.empty()) {
-        int done = 0;
-        check(MPI_Test(&under_way_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-        if (done == 0) break;
-        under_way_.pop_front();
-    }
+    (void)sends_have_left();
     posted& p = under_way_.emplace_back();
     p.text = std::move(text);
     check(MPI_Isend(p.text.data(), static_cast<int>(p.text.size()), MPI_INT64_T, to.value, tag_, comm_, &p.request),
@@ -43,9 +38,14 @@ bool mailbox::receive(rank& from, std::vector<std::int64_t>& text) {
     return true;
 }
 
-void mailbox::wait_for_sends() {
-    for (posted& p : under_way_) check(MPI_Wait(&p.request, MPI_STATUS_IGNORE), "MPI_Wait");
-    under_way_.clear();
+bool mailbox::sends_have_left() {
+    while (!under_way_.empty()) {
+        int done = 0;
+        check(MPI_Test(&under_way_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done == 0) return false;
+        under_way_.pop_front();
+    }
+    return true;
 }
 
 }  // namespace rubato::mpi

@@ -23,7 +23,7 @@ public:
     /// Messages to each rank, and from all of them.
     const std::vector<std::int64_t>& sent_to() const { return sent_to_; }
     std::int64_t received() const { return received_; }
-    void wait_for_sends();
+    bool sends_have_left();
 
 private:
     struct posted {

@@ -83,7 +83,13 @@ bool is_needed(MPI_Errhandler of_user, MPI_Errhandler of_world) {
 
 }  // namespace
 
+std::recursive_mutex& setting_handler() {
+    static auto& m = *new std::recursive_mutex;  // another tool may call the entry of the same name with P
+    return m;
+}
+
 void route_message_errors(MPI_Comm user) {
+    const std::lock_guard setting(setting_handler());
     MPI_Errhandler of_user = handler_of(user);
     MPI_Errhandler of_world = handler_of(MPI_COMM_WORLD);
     const bool needed = is_needed(of_user, of_world);

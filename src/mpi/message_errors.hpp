@@ -8,9 +8,16 @@
 // With MPI_THREAD_MULTIPLE, MPICH holds a lock of the communicator while it calls a handler, so that the handler cannot
 // hand on to one that the program has written. There only MPI_ERRORS_ARE_FATAL is replaced, and a handler that the
 // program has given to MPI_COMM_WORLD is called once more for a message of Rubato that is too long.
+//
+// A thread of the program may set the handler of MPI_COMM_WORLD while another one's call replaces it. In the drop-in
+// both hold a lock, so that none is lost.
 #pragma once
 
+#include "rubato/core.hpp"
+
 #include <mpi.h>
+
+#include <mutex>
 
 namespace rubato::mpi {
 
@@ -19,6 +26,9 @@ namespace rubato::mpi {
 void route_message_errors(MPI_Comm user);
 
 #ifdef MPICH_VERSION
+/// Held while the handler of MPI_COMM_WORLD is replaced.
+RUBATO_API std::recursive_mutex& setting_handler();
+
 // Found by an offset, without a call, as this library is loaded with the program.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local bool within_own_messages;
 #endif

@@ -2,24 +2,15 @@
 
 #include "mpi/choice.hpp"
 #include "mpi/predefined.hpp"
-#include "mpi/process.hpp"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 
 namespace rubato::mpi {
 namespace {
 
-/// Throws if a predefined operator is not for the datatype. Later, when data is combined, MPI would end the program.
+/// Throws if the operator is not for the datatype. Later, when data is combined, MPI would end the program.
 void check_combines(const call_facts& c) {
-    if (c.op_number < 0) return;
-    std::atomic<bool>* const known = c.type_number >= 0 ? &known_to_combine(c.type_number, c.op_number) : nullptr;
-    if (known != nullptr && known->load(std::memory_order_relaxed)) return;
-    const errors_returned instead_of_ending;
-    std::array<std::byte, 64> nothing{};
-    check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, c.in.type, c.op), "MPI_Reduce_local");
-    if (known != nullptr) known->store(true, std::memory_order_relaxed);
+    if (!combines(c.in.type, c.op)) throw mpi_error("a reduction of this datatype", MPI_ERR_OP);
 }
 
 }  // namespace
@@ -61,6 +52,7 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
 
 mpi_stage::~mpi_stage() {
     if (!exchanges_.empty()) keep(std::move(exchanges_));
+    if (counts_ && counts_->request != MPI_REQUEST_NULL) (void)counts_.release();  // as with the exchanges
 }
 
 void mpi_stage::keep(std::deque<posted> pending) {
@@ -82,7 +74,8 @@ bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t n
     const auto needed = static_cast<std::size_t>(sizes.scratch_units(p.steps()) * unit.size);
     if (needed > on_.most_early_) return false;
     buffers_.bind_early(sizes, unit, p);
-    transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)].op : MPI_OP_NULL, number);
+    transport_.bind(unit, reduces ? predefined_ops()[static_cast<std::size_t>(what.op)].op : MPI_OP_NULL, number,
+                    p.steps().parts);
     return true;
 }
 
@@ -102,7 +95,7 @@ void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64
         transport_.note_other_lengths();
     } else if (!begun) {
         buffers_.bind(c, entry.steps, safe, on_.comm_);
-        transport_.bind(buffers_.unit(), c.op, number);
+        transport_.bind(buffers_.unit(), c.op, number, s.parts);
     }
     call_ = &c;
 }
@@ -111,7 +104,7 @@ std::unique_ptr<improvisation> mpi_berth::improvise(const intent& what, const vo
     const call_facts& c = *static_cast<const call_facts*>(given);
     rubato::check(*what.use, what.what);
     buffers_.bind(c, dynamic_run::places(), true, on_.comm_);
-    transport_.bind(buffers_.unit(), c.op, number);
+    transport_.bind(buffers_.unit(), c.op, number, 0);
     return std::make_unique<dynamic_run>(*what.use, what.what, rank(on_.me_), buffers_.sizes(), buffers_.where(),
                                          transport_, on_.comm_,
                                          on_.tags_.tag(on_.tags_.first_tag(number), dynamic_run::note_message));
@@ -163,29 +156,43 @@ bool mpi_stage::hear(std::vector<std::int64_t>& told) {
     return announcements_.receive(from, told);
 }
 
-void mpi_stage::drain() {
+/// Not by a blocking collective: ranks end the communicator when they like.
+void mpi_stage::count_sent() {
     messages_.cancel_receives();
-    std::vector<std::int64_t> sent = messages_.sent_to();
-    for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += announcements_.sent_to()[r] + roll_post_.sent_to()[r];
-    std::int64_t expected = 0;
-    check(PMPI_Reduce_scatter_block(sent.data(), &expected, 1, MPI_INT64_T, MPI_SUM, comm_),
-          "MPI_Reduce_scatter_block");
-    std::vector<std::byte> dropped;
-    std::int64_t got = messages_.received() + announcements_.received() + roll_post_.received();
-    for (; got < expected; ++got) {
-        MPI_Status status{};
-        MPI_Count n = 0;
-        check(MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &status), "MPI_Probe");
-        check(MPI_Get_elements_x(&status, MPI_BYTE, &n), "MPI_Get_elements_x");
-        dropped.resize(static_cast<std::size_t>(std::max<MPI_Count>(n, 1)));
-        MPI_Datatype all = large_type(n, type_info{});
-        check(MPI_Recv(dropped.data(), 1, all, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE),
-              "MPI_Recv");
-        check(MPI_Type_free(&all), "MPI_Type_free");
-    }
-    messages_.wait_for_sends();
-    announcements_.wait_for_sends();
-    roll_post_.wait_for_sends();
+    counts_ = std::make_unique<counting>();
+    counts_->sent = messages_.sent_to();
+    for (std::size_t r = 0; r < counts_->sent.size(); ++r)
+        counts_->sent[r] += announcements_.sent_to()[r] + roll_post_.sent_to()[r];
+    check(PMPI_Ireduce_scatter_block(counts_->sent.data(), &counts_->expected, 1, MPI_INT64_T, MPI_SUM, comm_,
+                                     &counts_->request),
+          "MPI_Ireduce_scatter_block");
+}
+
+bool mpi_stage::drop_message() {
+    int there = 0;
+    MPI_Status status{};
+    MPI_Count n = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &there, &status), "MPI_Iprobe");
+    if (there == 0) return false;
+    check(MPI_Get_elements_x(&status, MPI_BYTE, &n), "MPI_Get_elements_x");
+    std::vector<std::byte> dropped(static_cast<std::size_t>(std::max<MPI_Count>(n, 1)));
+    MPI_Datatype all = large_type(n, type_info{});
+    check(MPI_Recv(dropped.data(), 1, all, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    check(MPI_Type_free(&all), "MPI_Type_free");
+    ++dropped_;
+    return true;
+}
+
+bool mpi_stage::drain() {
+    if (!counts_) count_sent();
+    int counted = 0;
+    check(PMPI_Test(&counts_->request, &counted, MPI_STATUS_IGNORE), "MPI_Test");
+    while (drop_message()) {
+    }  // others may need that to count theirs
+    if (counted == 0) return false;
+    const std::int64_t got = messages_.received() + announcements_.received() + roll_post_.received() + dropped_;
+    return got == counts_->expected && messages_.sends_have_left() && announcements_.sends_have_left() &&
+           roll_post_.sends_have_left();
 }
 
 }  // namespace rubato::mpi

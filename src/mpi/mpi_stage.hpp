@@ -59,8 +59,9 @@ public:
     const std::vector<recorded_step>& recorded() const { return recorded_; }
     /// For roll calls.
     roll_call::post& roll_post() { return roll_post_; }
-    /// Collective: receives announcements and messages that were sent here and that nobody will use.
-    void drain();
+    /// The rank makes no more calls: receives announcements and messages that were sent here and that nobody will use.
+    /// Does not wait; false if some are still to come. All ranks call it, each when it likes, until it is true.
+    bool drain();
 
     std::unique_ptr<berth> open_berth() override { return std::make_unique<mpi_berth>(*this); }
     void look(bool wait) override { messages_.look(wait); }
@@ -79,6 +80,8 @@ private:
     };
     /// Keeps them until the process ends: after a failure MPI may still use what has not completed.
     static void keep(std::deque<posted> pending);
+    void count_sent();
+    bool drop_message();
 
     MPI_Comm comm_;
     int me_;
@@ -93,6 +96,14 @@ private:
         std::optional<std::uint64_t> number{};
     } named_{};
     std::deque<posted> exchanges_{};
+    /// How many messages were sent here, once all ranks have said it.
+    struct counting {
+        std::vector<std::int64_t> sent{};
+        std::int64_t expected = 0;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    std::unique_ptr<counting> counts_{};  // null: not yet
+    std::int64_t dropped_ = 0;
     mailbox announcements_;
     mailbox roll_post_;
 };

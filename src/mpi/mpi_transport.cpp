@@ -3,9 +3,12 @@
 #include "mpi/message_errors.hpp"
 #include "rubato/mpi.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <climits>
+#include <thread>
 #include <utility>
 
 namespace rubato::mpi {
@@ -16,13 +19,22 @@ tag_layout::tag_layout(int upper_bound) {
     const unsigned bits =
         std::max(static_cast<unsigned>(std::bit_width(static_cast<unsigned>(upper_bound) + 1)), 16U) - 1;
     const unsigned message_bits = std::min(15U, bits / 2);
-    messages_ = 1U << message_bits;
+    const unsigned signature_bits = message_bits / 2;
+    signatures_ = 1U << signature_bits;
+    messages_ = 1U << (message_bits - signature_bits);
     operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // the remaining tags belong to no operation
 }
 
-void message_pool::add(MPI_Request request, mpi_transport& of, std::uint32_t step, bool receives) {
+void message_pool::make_room() {
+    const std::size_t room = std::min(requests_.capacity(), messages_.capacity());
+    if (requests_.size() < room) return;
+    requests_.reserve(2 * room + 8);
+    messages_.reserve(2 * room + 8);
+}
+
+void message_pool::add(MPI_Request request, mpi_transport& of, std::uint32_t step, rank peer, bool receives) {
     requests_.push_back(request);
-    messages_.push_back({&of, step, receives});
+    messages_.push_back({&of, step, peer, receives});
 }
 
 void message_pool::look(bool wait) {
@@ -30,18 +42,19 @@ void message_pool::look(bool wait) {
     indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
     int done = 0;
-    const int code = [&] {
+    int code = MPI_SUCCESS;
+    do {  // MPI_Waitsome would wait for ever for a message that nobody sends
         const message_errors_returned here;
-        return wait ? MPI_Waitsome(n, requests_.data(), &done, indices_.data(), statuses_.data())
-                    : MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
-    }();
+        code = MPI_Testsome(n, requests_.data(), &done, indices_.data(), statuses_.data());
+        if (done == 0) note_none_completed();
+    } while (wait && code == MPI_SUCCESS && done == 0);
     const auto completed = [&](int i) { return static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]); };
     if (code == MPI_ERR_IN_STATUS)
         for (int i = 0; i < done; ++i)
             messages_[completed(i)].of->note_failed(requests_[completed(i)],
                                                     statuses_[static_cast<std::size_t>(i)].MPI_ERROR);
     else
-        check(code, wait ? "MPI_Waitsome" : "MPI_Testsome");
+        check(code, "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
     for (int i = 0; i < done; ++i) note_completed(completed(i));
     compact();
@@ -51,17 +64,35 @@ void message_pool::wait_for_all(const mpi_transport& of) {
     if (!std::ranges::all_of(messages_, [&of](const under_way& m) { return m.of == &of; })) return look(true);
     // Not by MPI_Waitall: with MPI_THREAD_MULTIPLE, Open MPI 4.1 never returns from it if a message has failed before.
     for (std::size_t i = 0; i < requests_.size(); ++i) {
-        const int code = [&] {
+        int code = MPI_SUCCESS;
+        for (int done = 0; done == 0 && code == MPI_SUCCESS;) {
             const message_errors_returned here;
-            return MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
-        }();
+            code = MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
+            if (done == 0) note_none_completed();
+        }
         if (code != MPI_SUCCESS) messages_[i].of->note_failed(requests_[i], code);
         note_completed(i);
     }
     compact();
 }
 
+/// Now and then, as asking costs more than looking.
+void message_pool::note_none_completed() {
+    using namespace std::chrono_literals;
+    constexpr std::uint32_t seldom = 64;
+    if (++in_vain_ % seldom != 0) return;
+    std::this_thread::yield();  // another thread, or a rank that this one waits for, may need this core
+    const auto now = std::chrono::steady_clock::now();
+    if (in_vain_ == seldom) looked_for_others_ = now;
+    if (now - looked_for_others_ < 1s) return;
+    looked_for_others_ = now;
+    for (std::size_t i = 0; i < messages_.size(); ++i)
+        if (messages_[i].receives && requests_[i] != MPI_REQUEST_NULL)
+            return messages_[i].of->check_plan_of(messages_[i].peer);
+}
+
 void message_pool::note_completed(std::size_t i) {
+    in_vain_ = 0;
     messages_[i].of->note_completed(messages_[i].step);
     received_ += messages_[i].receives;
 }
@@ -104,42 +135,64 @@ void message_pool::cancel_receives() {
     }
 }
 
-void message_pool::wait_for_sends() {
-    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+bool message_pool::sends_have_left() {
+    int all = 0;
+    check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, MPI_STATUSES_IGNORE), "MPI_Testall");
+    if (all == 0) return false;
     requests_.clear();
     messages_.clear();
+    return true;
 }
 
-void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation) {
+void mpi_transport::bind(const type_info& unit, MPI_Op op, std::uint64_t operation, std::uint32_t parts) {
     unit_ = unit;
     op_ = op;
-    first_tag_ = tags_.first_tag(operation);
+    operation_ = operation;
+    signature_ = tags_.signature(parts);
+    first_tag_ = tags_.first_tag(operation, signature_);
     completed_.clear();
 }
 
+void mpi_transport::check_plan_of(rank peer) const {
+    for (std::uint32_t other = 0; other < tags_.signatures(); ++other) {
+        int found = 0;
+        if (other != signature_)
+            check(MPI_Iprobe(peer.value, tags_.tag(tags_.first_tag(operation_, other), 0), comm_, &found,
+                             MPI_STATUS_IGNORE),
+                  "MPI_Iprobe");
+        if (found != 0)
+            throw error(
+                "ranks have passed different sizes to a collective",
+                fmt::format("rank {} of its communicator sends other pieces than this rank waits for", peer.value),
+                "pass as many elements, of the same size, on all ranks");
+    }
+}
+
 template <class Post>
-void mpi_transport::post(std::uint32_t step, bool receives, std::int64_t units, Post p) {
+void mpi_transport::post(std::uint32_t step, rank peer, bool receives, std::int64_t units, Post p) {
     MPI_Request request = MPI_REQUEST_NULL;
+    all_.make_room();
     if (units <= INT_MAX) {
         p(static_cast<int>(units), unit_.type, &request);
+        all_.add(request, *this, step, peer, receives);
     } else {
         MPI_Datatype all = large_type(units, unit_);
         p(1, all, &request);
+        all_.add(request, *this, step, peer, receives);
         check(MPI_Type_free(&all), "MPI_Type_free");
     }
-    all_.add(request, *this, step, receives);
 }
 
 void mpi_transport::send(std::uint32_t step, const std::byte* data, std::int64_t units, rank to,
                          std::uint32_t message) {
-    post(step, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+    post(step, to, false, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
         check(MPI_Isend(data, count, type, to.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Isend");
     });
     all_.count_send(to);
 }
 
 void mpi_transport::recv(std::uint32_t step, std::byte* data, std::int64_t units, rank from, std::uint32_t message) {
-    post(step, true, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
+    post(step, from, true, units, [&](int count, MPI_Datatype type, MPI_Request* request) {
         check(MPI_Irecv(data, count, type, from.value, tags_.tag(first_tag_, message), comm_, request), "MPI_Irecv");
     });
 }

@@ -4,29 +4,38 @@
 #include "engine/engine.hpp"
 #include "mpi/datatype.hpp"
 
+#include <chrono>
 #include <exception>
 #include <vector>
 
 namespace rubato::mpi {
 
-/// A tag is the number of the operation, and within it that of the message, both wrapped around. Messages of one tag
-/// are sent and received in order, so wrapping is safe as long as no two operations that share tags are under way at
-/// once.
+/// A tag is the number of the operation, the signature of its plan, and the number of the message, all wrapped around.
+/// Messages of one tag are sent and received in order, so wrapping is safe as long as no two operations that share tags
+/// are under way at once. Ranks with different plans have different signatures, so that no message of one plan is taken
+/// for one of the other.
 class tag_layout {
 public:
     explicit tag_layout(int upper_bound);
 
-    int first_tag(std::uint64_t operation) const {
-        return static_cast<int>(operation % operations_) * static_cast<int>(messages_);
+    int first_tag(std::uint64_t operation, std::uint32_t signature = 0) const {
+        return static_cast<int>((operation % operations_ * signatures_ + signature) * messages_);
     }
     int tag(int first, std::uint32_t message) const { return first + static_cast<int>(message % messages_); }
     /// Operations with different tags.
     std::uint64_t operations() const { return operations_; }
+    /// Of a plan that cuts chunks into so many parts, which follow from the size of the call.
+    std::uint32_t signature(std::uint32_t parts) const {
+        constexpr std::uint32_t mixing = 0x9e3779b1;  // mixed, as sizes often differ by a power of two
+        return (parts * mixing >> 16) % signatures_;
+    }
+    std::uint32_t signatures() const { return signatures_; }
     /// Tags of no operation.
-    int beside(int which) const { return static_cast<int>(operations_) * static_cast<int>(messages_) + which; }
+    int beside(int which) const { return static_cast<int>(operations_ * signatures_ * messages_) + which; }
 
 private:
     std::uint64_t operations_;
+    std::uint32_t signatures_;
     std::uint32_t messages_;
 };
 
@@ -37,17 +46,22 @@ class message_pool {
 public:
     explicit message_pool(int ranks) : sent_to_(static_cast<std::size_t>(ranks)) {}
 
-    void add(MPI_Request request, mpi_transport& of, std::uint32_t step, bool receives);
+    /// For one more: what is under way must be known, also without memory.
+    void make_room();
+    void add(MPI_Request request, mpi_transport& of, std::uint32_t step, rank peer, bool receives);
     void count_send(rank to) { ++sent_to_[static_cast<std::size_t>(to.value)]; }
-    /// Tells the transports which of their messages have completed; with `wait`, waits until one has.
+    /// Tells the transports which of their messages have completed; with `wait`, waits until one has. Throws `error`
+    /// if none has for a second, and one that should have has another plan's signature: ranks have passed different
+    /// sizes.
     void look(bool wait);
     /// Waits for all messages of one transport, if there are no others; else for one.
     void wait_for_all(const mpi_transport& of);
     /// After a failure: nothing is written to anybody's memory any more. What was being sent may still be read.
     void abandon(const mpi_transport& of) noexcept;
-    /// For calls that will never be made: the first cancels their receives, the second waits until all sends have left.
+    /// For calls that will never be made: cancels their receives.
     void cancel_receives();
-    void wait_for_sends();
+    /// After that: whether all sends have left.
+    bool sends_have_left();
     /// Messages to each rank, and from all of them.
     const std::vector<std::int64_t>& sent_to() const { return sent_to_; }
     std::int64_t received() const { return received_; }
@@ -56,9 +70,11 @@ private:
     struct under_way {
         mpi_transport* of;
         std::uint32_t step;
+        rank peer;
         bool receives;
     };
     void note_completed(std::size_t i);
+    void note_none_completed();
     /// Keeps those whose request is still there.
     void compact();
 
@@ -68,6 +84,8 @@ private:
     std::vector<MPI_Status> statuses_{};
     std::vector<std::int64_t> sent_to_;
     std::int64_t received_ = 0;
+    std::uint32_t in_vain_ = 0;                                  // looks since a message has completed
+    std::chrono::steady_clock::time_point looked_for_others_{};  // then, or for messages of other plans
 };
 
 /// The messages of one operation.
@@ -75,8 +93,10 @@ class mpi_transport final : public transport {
 public:
     mpi_transport(MPI_Comm comm, tag_layout tags, message_pool& all) : comm_(comm), tags_(tags), all_(all) {}
 
-    /// For the next operation: what a unit is, how units are combined, which tags to use.
-    void bind(const type_info& unit, MPI_Op op, std::uint64_t operation);
+    /// For the next operation: what a unit is, how units are combined, which tags to use. `parts`: of its plan.
+    void bind(const type_info& unit, MPI_Op op, std::uint64_t operation, std::uint32_t parts);
+    /// Throws if another rank has a plan with other parts.
+    void check_plan_of(rank peer) const;
     /// Another rank has announced other lengths than this one's.
     void note_other_lengths() { too_long_ = MPI_ERR_TRUNCATE; }
     /// After an operation: `truncated` if a message was longer than this rank expected.
@@ -97,13 +117,15 @@ public:
 
 private:
     template <class Post>
-    void post(std::uint32_t step, bool receives, std::int64_t units, Post p);
+    void post(std::uint32_t step, rank peer, bool receives, std::int64_t units, Post p);
 
     MPI_Comm comm_;
     tag_layout tags_;
     message_pool& all_;
     type_info unit_{};
     MPI_Op op_ = MPI_OP_NULL;
+    std::uint64_t operation_ = 0;
+    std::uint32_t signature_ = 0;
     int first_tag_ = 0;
     std::vector<std::uint32_t> completed_{};  // that nobody was told of yet
     int too_long_ = MPI_SUCCESS;              // what MPI said of a message

@@ -1,6 +1,6 @@
 #include "mpi/process.hpp"
 
-#include "mpi/datatype.hpp"
+#include "mpi/private_communicator.hpp"
 #include "rubato/mpi.hpp"
 
 #include <algorithm>
@@ -84,24 +84,9 @@ bool is_finalized() {
     return MPI_Finalized(&yes) != MPI_SUCCESS || yes != 0;
 }
 
-namespace {
-
-MPI_Comm by_default(int which) { return which == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF; }
-
-}  // namespace
-
-errors_returned::errors_returned() {
-    for (int i = 0; i < 2; ++i) {
-        check(MPI_Comm_get_errhandler(by_default(i), &users_[i]), "MPI_Comm_get_errhandler");
-        check(MPI_Comm_set_errhandler(by_default(i), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    }
-}
-
-errors_returned::~errors_returned() {
-    for (int i = 0; i < 2; ++i) {
-        MPI_Comm_set_errhandler(by_default(i), users_[i]);
-        MPI_Errhandler_free(&users_[i]);
-    }
+MPI_Comm own_self() {
+    static const auto& self = *new private_communicator(MPI_COMM_SELF);
+    return self.get();
 }
 
 std::string wrong_environment() {

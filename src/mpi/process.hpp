@@ -15,17 +15,9 @@ namespace rubato::mpi {
 
 bool is_finalized();
 
-/// While it lives, MPI returns errors of calls that name no valid communicator, instead of ending the program.
-class errors_returned {
-public:
-    errors_returned();
-    ~errors_returned();
-    errors_returned(const errors_returned&) = delete;
-    errors_returned& operator=(const errors_returned&) = delete;
-
-private:
-    MPI_Errhandler users_[2]{MPI_ERRHANDLER_NULL, MPI_ERRHANDLER_NULL};
-};
+/// Of this process alone; errors return. The handlers of MPI's own communicators are the program's, and other threads
+/// may set them at any time.
+MPI_Comm own_self();
 
 /// The background thread of this process, started when a communicator first needs it.
 RUBATO_API background& background_thread();

@@ -152,7 +152,6 @@ int NBC_Copy(void* src, int srccount, MPI_Datatype srctype, void* tgt, int tgtco
         const data to{tgt, tgtcount, tgttype};
         check_data(from);
         check_data(to);
-        const mpi::errors_returned instead_of_ending;
         copy_data(from, to);
     });
 }

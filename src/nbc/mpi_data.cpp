@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -32,10 +31,7 @@ void check_data(const data& d) {
                           "check the arguments");
     if (d.type == MPI_DATATYPE_NULL)
         throw mpi::misuse(MPI_ERR_TYPE, "no datatype", "MPI_DATATYPE_NULL describes no data", "check the arguments");
-    {
-        const mpi::errors_returned instead_of_ending;
-        mpi::check_committed(d.type, MPI_COMM_SELF);
-    }
+    mpi::check_committed(d.type, mpi::own_self());
     // A datatype may hold addresses.
     if (d.address == nullptr && d.bytes() > 0 && mpi::inspect(d.type).true_lower == 0)
         throw mpi::misuse(MPI_ERR_BUFFER, "no buffer", "there is data to move", "check the arguments");
@@ -44,10 +40,7 @@ void check_data(const data& d) {
 void check_operator(MPI_Op op, MPI_Datatype type) {
     if (op == MPI_OP_NULL)
         throw mpi::misuse(MPI_ERR_OP, "no operator", "MPI_OP_NULL combines nothing", "check the arguments");
-    if (mpi::number_of_op(op) < 0) return;
-    const mpi::errors_returned instead_of_ending;
-    std::array<std::byte, 64> nothing{};
-    mpi::check(MPI_Reduce_local(nothing.data(), nothing.data() + 32, 0, type, op), "MPI_Reduce_local");
+    if (!mpi::combines(type, op)) throw mpi::mpi_error("a reduction of this datatype", MPI_ERR_OP);
 }
 
 void check_fits(const data& from, const data& to) {
@@ -72,8 +65,8 @@ void copy_data(const data& from, const data& to) {
         return;
     }
     std::vector<std::byte> packed(static_cast<std::size_t>(from.bytes()));
-    mpi::pack(in, from.address, from.count, packed.data(), MPI_COMM_SELF);
-    mpi::unpack(out, packed.data(), to.address, from.bytes() / out.size, MPI_COMM_SELF);
+    mpi::pack(in, from.address, from.count, packed.data(), mpi::own_self());
+    mpi::unpack(out, packed.data(), to.address, from.bytes() / out.size, mpi::own_self());
 }
 
 data room_like(const data& d, std::vector<std::byte>& memory) {

@@ -1,7 +1,6 @@
 #include "rubato/nbc.h"
 
 #include "mpi/datatype.hpp"
-#include "mpi/process.hpp"
 #include "nbc/collective_call.hpp"
 #include "nbc/mpi_data.hpp"
 #include "nbc/start.hpp"
@@ -103,7 +102,6 @@ void operate(const data& to, const data& left, const data& right, MPI_Op op) {
     for (const data& d : {left, right, to}) check_data(d);
     check_operator(op, to.type);
     if (to.count == 0) return;
-    const mpi::errors_returned instead_of_ending;
     std::vector<std::byte> memory;
     // MPI combines into the right operand.
     const data into = to.address == left.address ? room_like(to, memory) : to;

@@ -62,6 +62,7 @@ public:
                     waits[*call] = std::max(waits[*call], t.age);
         if (waits.size() > 1) waits.erase(call_id{});
         std::vector<held_up_call> found;
+        found.reserve(waits.size());
         for (const auto& [which, waited] : waits) found.push_back({which, waited, describe(which, waited)});
         std::ranges::stable_sort(found, std::greater{}, &held_up_call::waited);
         return found;
@@ -153,6 +154,7 @@ private:
         }
         std::vector<std::pair<std::int32_t, thread_at>> there;  // or just left
         std::vector<std::int32_t> gone_on;
+        std::vector<std::int32_t> stopped;
         struct absentees {
             std::vector<std::int32_t> ranks{};
             std::optional<time_ns> age{};
@@ -160,6 +162,8 @@ private:
         std::map<std::pair<std::string, std::string>, absentees> absent;
         for (const std::int32_t r : members) {
             if (r < 0 || static_cast<std::size_t>(r) >= by_rank_.size()) continue;
+            if (const watched_process* const p = by_rank_[static_cast<std::size_t>(r)]; p != nullptr && p->stopped)
+                stopped.push_back(r);
             const auto thread = thread_in(which, r);
             if (thread) there.emplace_back(r, *thread);
             const bool left = thread ? !thread->thread->inside : has_passed(which, r);
@@ -193,7 +197,10 @@ private:
         if (!gone_on.empty() && gone_on.size() < members.size())
             text.push_back(
                 fmt::format("{} {} been there and gone on", ranks_text(gone_on), gone_on.size() == 1 ? "has" : "have"));
-        if (different.empty() && absent.empty())
+        if (!stopped.empty())
+            text.push_back(stopped.size() == 1 ? fmt::format("the process of {} is stopped", named(stopped))
+                                               : fmt::format("the processes of {} are stopped", named(stopped)));
+        if (different.empty() && absent.empty() && stopped.empty())
             text.push_back(gone_on.empty() ? "all ranks are there: it is slow, or its messages do not arrive"
                                            : "nobody is missing: it is slow, or its messages do not arrive");
         if (text.size() > most_lines) {

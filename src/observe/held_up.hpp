@@ -12,6 +12,7 @@ namespace rubato::observe {
 struct watched_process {
     part seen{};
     std::vector<time_ns> ages{};  ///< of each of its threads: how long it has been where it is
+    bool stopped = false;         ///< the process does not run at present, by no fault of its own
 };
 
 /// The same for all ranks that take part; ordered, but by nothing that means anything.

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -24,30 +22,26 @@ constexpr std::size_t longest_step = std::size_t{4} << 20;
 
 }  // namespace
 
-mapped_file::mapped_file(std::filesystem::path path, std::size_t most)
-    : path_(std::move(path)), most_((most + longest_step - 1) / longest_step * longest_step) {
-    const auto fail = [this](int why) {
-        std::error_code none;
-        std::filesystem::remove(path_.parent_path(), none);  // if no other rank's file is in it
+mapped_file::mapped_file(const files::own_folder& in, const std::string& name, std::size_t most)
+    : path_(in.path() / name), most_((most + longest_step - 1) / longest_step * longest_step) {
+    const auto fail = [&](int why) {
+        in.remove(name);
+        in.remove_if_empty();
         throw error(fmt::format("cannot write '{}'", path_.string()), std::strerror(why),
                     "name a file in a place with room that can be written to");
     };
-    // Rank 0 has checked the folder of the output on its host; other hosts may lack it.
-    std::error_code failed;
-    std::filesystem::create_directories(path_.parent_path(), failed);
-    if (failed) fail(failed.value());
-    unlink(path_.c_str());  // another running program may have it mapped
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file_ = in.make(name);  // another running program may have mapped what was there
     if (file_ < 0) fail(errno);
     struct flock all {};
     all.l_type = F_WRLCK;
-    (void)fcntl(file_, F_SETLK, &all);  // a file system without locks does without
+    // Of the open file: one of the process would end when its watchdog reads the file. File systems without locks do
+    // without.
+    (void)fcntl(file_, F_OFD_SETLK, &all);
     void* room = mmap(nullptr, most_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     const int why = room == MAP_FAILED ? errno : (begin_ = static_cast<std::byte*>(room), extend(least_step));
     if (why == 0) return;
     if (begin_ != nullptr) munmap(begin_, most_);
     close(file_);
-    unlink(path_.c_str());
     fail(why);
 }
 
@@ -69,6 +63,11 @@ int mapped_file::extend(std::size_t bytes) {
     return 0;
 }
 
+void mapped_file::cut(std::size_t bytes) noexcept {
+    while (ftruncate(file_, static_cast<off_t>(bytes)) != 0 && errno == EINTR) {
+    }
+}
+
 void mapped_file::sync() noexcept { (void)msync(begin_, size_, MS_SYNC); }
 
 bool mapped_file::grow_to(std::size_t bytes) {
@@ -84,13 +83,10 @@ bool mapped_file::grow_to(std::size_t bytes) {
 }
 
 bool is_being_written(const std::filesystem::path& file) {
-    const int opened = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (opened < 0) return false;
+    const files::plain_file opened(file);
     struct flock all {};
     all.l_type = F_WRLCK;
-    const bool locked = fcntl(opened, F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
-    close(opened);
-    return locked;
+    return opened.is_open() && fcntl(opened.descriptor(), F_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
 }  // namespace rubato::observe

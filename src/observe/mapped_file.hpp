@@ -1,8 +1,11 @@
 // A file that grows, at addresses that never change.
 #pragma once
 
+#include "files/own_folder.hpp"
+
 #include <cstddef>
 #include <filesystem>
+#include <string>
 
 namespace rubato::observe {
 
@@ -10,9 +13,9 @@ namespace rubato::observe {
 /// locked as long as the process lives.
 class mapped_file {
 public:
-    /// Makes an empty file, and its folder if there is none, which never has more than `most` bytes. Throws if it
-    /// cannot.
-    mapped_file(std::filesystem::path path, std::size_t most);
+    /// Makes an empty file, which never has more than `most` bytes. Throws if it cannot; then the folder is removed,
+    /// too, unless something is in it.
+    mapped_file(const files::own_folder& in, const std::string& name, std::size_t most);
     ~mapped_file();
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
@@ -21,6 +24,8 @@ public:
     std::size_t size() const { return size_; }
     /// False if there is no room, and from then on; the first time, warns on standard error.
     bool grow_to(std::size_t bytes);
+    /// So many bytes are left of it. Nothing may be stored behind them any more.
+    void cut(std::size_t bytes) noexcept;
     /// Hands what was stored to the disk, or to the server of a shared folder.
     void sync() noexcept;
 
@@ -35,7 +40,7 @@ private:
     bool full_ = false;
 };
 
-/// Whether a process has it as a mapped_file, this one not counted.
+/// Whether a process has it as a mapped_file.
 bool is_being_written(const std::filesystem::path& file);
 
 }  // namespace rubato::observe

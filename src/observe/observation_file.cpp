@@ -128,10 +128,6 @@ void take(observation& o, std::string_view kind, const json& fields) {
     add_what_older_versions_left_out(o.rows.back());
 }
 
-fs::path parts_folder(const fs::path& file) {
-    return file.extension() == ".parts" ? file : fs::path(file.string() + ".parts");
-}
-
 std::string first_line(const fs::path& file) {
     std::ifstream in(file);
     std::string line;
@@ -139,28 +135,32 @@ std::string first_line(const fs::path& file) {
     return line;
 }
 
-/// Whether there is a part that was begun after the file was written.
+/// Whether there is a part that was begun after the file was written, and that may be used.
 bool parts_are_newer(const fs::path& file) {
     std::error_code none;
-    const fs::path folder = parts_folder(file);
+    const fs::path folder = parts_named(file);
     if (!fs::is_directory(folder, none) || fs::is_empty(folder, none)) return false;
     if (!fs::is_regular_file(file, none)) return true;
     const auto written = fs::last_write_time(file, none);
-    return std::ranges::any_of(fs::directory_iterator(folder, none), [&](const fs::directory_entry& e) {
-        std::error_code ignored;
-        return e.last_write_time(ignored) > written;
-    });
+    try {
+        return std::ranges::any_of(recordings_in(folder), [&](const fs::path& part) {
+            std::error_code ignored;
+            return fs::last_write_time(part, ignored) > written;
+        });
+    } catch (const error&) {
+        return false;
+    }
 }
 
 observation from_parts(const fs::path& file) {
     std::error_code none;
     std::vector<std::pair<fs::file_time_type, part>> found;
     std::int32_t running = 0;
-    for (const fs::directory_entry& e : fs::directory_iterator(parts_folder(file), none)) {
-        auto p = decode(read_part(e.path(), false));
+    for (const fs::path& each : recordings_in(parts_named(file))) {
+        auto p = decode(read_part(each, false));
         if (!p) continue;
-        running += is_being_written(e.path()) ? 1 : 0;
-        found.emplace_back(e.last_write_time(none), std::move(*p));
+        running += is_being_written(each) ? 1 : 0;
+        found.emplace_back(fs::last_write_time(each, none), std::move(*p));
     }
     // A run of fewer ranks leaves parts of an earlier one in place; the newest decides.
     std::ranges::stable_sort(found, std::greater{}, [](const auto& f) { return f.first; });
@@ -168,7 +168,7 @@ observation from_parts(const fs::path& file) {
     parts.reserve(found.size());
     for (auto& [when, p] : found) parts.push_back(std::move(p));
     if (parts.empty())
-        throw error(fmt::format("'{}' holds nothing that can be read", parts_folder(file).string()), our_lines.not_ours,
+        throw error(fmt::format("'{}' holds nothing that can be read", parts_named(file).string()), our_lines.not_ours,
                     our_lines.way_out);
     observation o = summarise(parts);
     o.ended = false;

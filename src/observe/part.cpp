@@ -10,6 +10,7 @@ namespace {
 
 /// A recorder writes no larger numbers. The limits also keep all that is computed from them within 64 bits.
 constexpr std::int32_t most_ranks = 1 << 22;
+constexpr std::size_t most_members = std::size_t{1} << 24;  ///< of all communicators
 constexpr std::int64_t most_time = std::int64_t{1} << 55;
 constexpr std::uint64_t most_calls = std::uint64_t{1} << 44;
 constexpr double most_drift = 1e-3;
@@ -44,6 +45,7 @@ public:
     std::optional<part> decode(std::span<const std::byte> bytes) {
         file_head head{};
         if (!cursor(bytes).take(head) || head.magic != magic) return std::nullopt;
+        size_ = bytes.size();
         bytes = bytes.first(std::min<std::size_t>(bytes.size(), head.used));
         for (std::size_t at = sizeof(file_head); at < bytes.size();) {
             record_head record{};
@@ -121,8 +123,11 @@ private:
         made.lost = std::min(c.lost, most_calls);
         for (std::uint32_t i = 0; i < c.runs; ++i) {
             member_run r{};
-            if (!in.take(r) || r.count < 1 || static_cast<std::size_t>(r.count) + made.members.size() > most_ranks)
+            if (!in.take(r) || r.count < 1 ||
+                r.count > made_.who.ranks - static_cast<std::int64_t>(made.members.size()) ||
+                members_ + static_cast<std::size_t>(r.count) > most_members)
                 return;
+            members_ += static_cast<std::size_t>(r.count);
             for (std::int64_t k = 0; k < r.count; ++k)
                 made.members.push_back(static_cast<std::int32_t>(r.first + k * r.step));
         }
@@ -158,7 +163,7 @@ private:
         if (!in.take(k)) return;
         made_.every_call = true;
         made_.missing = std::min(k.missing, most_calls);
-        made_.calls.reserve(std::min<std::size_t>(k.calls, calls_in_block * 64));
+        made_.calls.reserve(std::min<std::size_t>(k.calls, size_ / sizeof(call)));
     }
 
     void take_calls(cursor& in) {
@@ -251,6 +256,8 @@ private:
 
     part made_{};
     bool known_ = false;
+    std::size_t size_ = 0;     ///< bytes
+    std::size_t members_ = 0;  ///< of the communicators so far
     std::vector<site> sites_{};
     std::vector<raw_channel> raw_{};
     std::vector<whereabouts> threads_{};

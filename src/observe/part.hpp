@@ -104,6 +104,12 @@ struct part {
 /// Reads what is valid: a process may have been ended at any time, and disks fail. Nothing if this is not a part.
 std::optional<part> decode(std::span<const std::byte> bytes);
 
+/// FILE.parts, given either name.
+std::filesystem::path parts_named(const std::filesystem::path& file);
+/// The files in FILE.parts or FILE.calls. Throws if one of them, or the folder, belongs neither to this user nor to the
+/// owner of FILE: anybody may have put it there, and it would be read instead of FILE.
+std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
+
 /// A file's bytes, which `decode` reads, with or without the calls of which every one is kept. Empty if there is no
 /// such file.
 std::vector<std::byte> read_part(const std::filesystem::path& file, bool with_calls);
@@ -124,5 +130,7 @@ struct turn_within {
 std::vector<turn_within> turns_within_calls(const std::filesystem::path& file);
 /// Rank 0's: whether the program is to end.
 bool tells_to_end(const std::filesystem::path& file);
+/// How often the process has beaten; 0 if there is no such file.
+std::uint64_t beats_of(const std::filesystem::path& file);
 
 }  // namespace rubato::observe

@@ -1,9 +1,12 @@
 // Reading parts of files: of processes that run, also on other hosts, little is read, and the file is opened each time,
 // because only then does a shared folder show what is new.
+#include "files/own_folder.hpp"
 #include "observe/part.hpp"
 #include "observe/part_layout.hpp"
 
-#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rubato::observe {
@@ -11,24 +14,17 @@ namespace {
 
 class open_part {
 public:
-    explicit open_part(const std::filesystem::path& file) : file_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {}
-    ~open_part() {
-        if (file_ >= 0) close(file_);
-    }
-    open_part(const open_part&) = delete;
-    open_part& operator=(const open_part&) = delete;
+    explicit open_part(const std::filesystem::path& file) : file_(file) {}
 
-    std::size_t read_some(std::size_t at, void* to, std::size_t most) const {
-        const ssize_t there = file_ >= 0 ? pread(file_, to, most, static_cast<off_t>(at)) : 0;
-        return there > 0 ? static_cast<std::size_t>(there) : 0;
-    }
+    std::size_t size() const { return file_.size(); }
+    std::size_t read_some(std::size_t at, void* to, std::size_t most) const { return file_.read(at, to, most); }
     template <class T>
     bool read(std::size_t at, T& to) const {
         return read_some(at, &to, sizeof to) == sizeof to;
     }
 
 private:
-    int file_;
+    files::plain_file file_;
 };
 
 constexpr std::size_t at_watched = sizeof(file_head) + sizeof(record_head);
@@ -65,15 +61,17 @@ std::vector<std::byte> copy_without(const Source& in, bool (*left_out)(record_ki
     file_head head{};
     if (!in.read(0, head) || head.magic != magic) return {};
     std::vector<std::byte> copied(sizeof head);
-    for (std::size_t at = sizeof head; at < head.used;) {
+    const std::size_t end = std::min<std::size_t>(head.used, in.size());
+    for (std::size_t at = sizeof head; at < end;) {
         record_head record{};
         if (!in.read(at, record) || record.bytes < sizeof record) break;
+        const std::size_t there = std::min<std::size_t>(record.bytes, end - at);
         if (!left_out(static_cast<record_kind>(record.kind))) {
             const std::size_t begin = copied.size();
-            copied.resize(begin + record.bytes);
-            copied.resize(begin + in.read_some(at, copied.data() + begin, record.bytes));
+            copied.resize(begin + there);
+            copied.resize(begin + in.read_some(at, copied.data() + begin, there));
         }
-        at += record.bytes;
+        at += there;
     }
     head.used = copied.size();
     std::memcpy(copied.data(), &head, sizeof head);
@@ -83,6 +81,7 @@ std::vector<std::byte> copy_without(const Source& in, bool (*left_out)(record_ki
 struct part_in_memory {
     std::span<const std::byte> bytes;
 
+    std::size_t size() const { return bytes.size(); }
     std::size_t read_some(std::size_t at, void* to, std::size_t most) const {
         const std::size_t there = std::min(most, bytes.size() - std::min(at, bytes.size()));
         if (there > 0) std::memcpy(to, bytes.data() + at, there);
@@ -96,7 +95,39 @@ struct part_in_memory {
 
 bool none_of_them(record_kind) { return false; }
 
+/// The owner of what a name is, and of what it leads to.
+std::vector<uid_t> owners_of(const std::filesystem::path& path) {
+    std::vector<uid_t> found;
+    struct stat it {};
+    if (lstat(path.c_str(), &it) == 0) found.push_back(it.st_uid);
+    if (stat(path.c_str(), &it) == 0) found.push_back(it.st_uid);
+    return found;
+}
+
 }  // namespace
+
+std::filesystem::path parts_named(const std::filesystem::path& file) {
+    return file.extension() == ".parts" ? file : std::filesystem::path(file.string() + ".parts");
+}
+
+std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder) {
+    std::vector<uid_t> trusted = owners_of(std::filesystem::path(folder).replace_extension());
+    trusted.push_back(geteuid());
+    const auto check = [&](const std::filesystem::path& path) {
+        for (const uid_t owner : owners_of(path))
+            if (std::ranges::find(trusted, owner) == trusted.end())
+                throw error(fmt::format("cannot use '{}'", path.string()), files::belongs_to(owner),
+                            "copy the folder, so that it is yours");
+    };
+    check(folder);
+    std::vector<std::filesystem::path> found;
+    std::error_code none;
+    for (const std::filesystem::directory_entry& e : std::filesystem::directory_iterator(folder, none)) {
+        check(e.path());
+        found.push_back(e.path());
+    }
+    return found;
+}
 
 std::vector<std::byte> read_part(const std::filesystem::path& file, bool with_calls) {
     return copy_without(open_part(file), with_calls ? none_of_them : is_of_calls);
@@ -112,6 +143,7 @@ std::optional<part> glance_at(const std::filesystem::path& file) {
     if (const auto watched = watched_in(in))
         for (std::size_t i = 0; i < std::min<std::size_t>(watched->threads, most_threads); ++i) {
             whereabouts one{};
+            if (kept.size() < first_thread + (i + 1) * sizeof one) break;
             if (!read_thread(in, i, one)) one = {};
             std::memcpy(kept.data() + first_thread + i * sizeof one, &one, sizeof one);
         }
@@ -131,6 +163,11 @@ std::vector<turn_within> turns_within_calls(const std::filesystem::path& file) {
         if (own.in == waiting::tests_of) turns[i].polls = own.polls;
     }
     return turns;
+}
+
+std::uint64_t beats_of(const std::filesystem::path& file) {
+    const auto watched = watched_in(open_part(file));
+    return watched ? watched->beats : 0;
 }
 
 bool tells_to_end(const std::filesystem::path& file) {

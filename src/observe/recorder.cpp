@@ -70,18 +70,21 @@ std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t ra
 std::filesystem::path calls_folder(const std::filesystem::path& file) { return file.string() + ".calls"; }
 
 void remove_calls(const std::filesystem::path& file) {
-    std::error_code none;
-    const std::filesystem::path folder = calls_folder(file);
-    std::vector<std::filesystem::path> ours;
-    for (const std::filesystem::directory_entry& e : std::filesystem::directory_iterator(folder, none))
-        if (e.path().filename().string().find_first_not_of("0123456789") == std::string::npos) ours.push_back(e.path());
-    for (const std::filesystem::path& each : ours) std::filesystem::remove(each, none);
-    std::filesystem::remove(folder, none);
+    try {
+        const auto folder = files::own_folder::find(calls_folder(file));
+        if (!folder) return;
+        for (const std::string& name : folder->names())
+            if (name.find_first_not_of("0123456789") == std::string::npos) folder->remove(name);
+        folder->remove_if_empty();
+    } catch (const error&) {
+        // It is not of this user's runs.
+    }
 }
 
 recorder::recorder(const std::filesystem::path& file, const process& who, const recording& how)
     : path_(part_of(file, who.rank)),
-      file_(std::make_unique<mapped_file>(path_, most_bytes + how.every_call.value_or(0))) {
+      folder_(files::own_folder::at(path_.parent_path())),
+      file_(std::make_unique<mapped_file>(folder_, path_.filename(), most_bytes + how.every_call.value_or(0))) {
     auto* head = reinterpret_cast<file_head*>(file_->data());
     head->used = sizeof(file_head);
     if (how.watched) {
@@ -206,17 +209,16 @@ std::vector<std::byte> recorder::bytes() const {
 }
 
 void recorder::finish() {
-    std::error_code none;  // a file that stays there does no harm
+    const std::string name = path_.filename();
     if (kept_ != nullptr) {
-        std::filesystem::path folder = path_.parent_path();
-        folder.replace_extension(".calls");
-        std::filesystem::create_directories(folder, none);
-        std::filesystem::resize_file(path_, reinterpret_cast<const file_head*>(file_->data())->used, none);
-        std::filesystem::rename(path_, folder / path_.filename(), none);
+        std::filesystem::path calls = folder_.path();
+        calls.replace_extension(".calls");
+        file_->cut(reinterpret_cast<const file_head*>(file_->data())->used);
+        folder_.move(name, files::own_folder::at(calls));
     } else {
-        std::filesystem::remove(path_, none);
+        folder_.remove(name);
     }
-    std::filesystem::remove(path_.parent_path(), none);  // succeeds on the last rank
+    folder_.remove_if_empty();  // which it is on the last rank
 }
 
 }  // namespace rubato::observe

@@ -2,6 +2,7 @@
 // mapped, so the records outlive the process, however it ends. part.hpp reads it.
 #pragma once
 
+#include "files/own_folder.hpp"
 #include "observe/whereabouts.hpp"
 #include "rubato/problem.hpp"
 
@@ -64,7 +65,7 @@ struct recording {
 std::filesystem::path part_of(const std::filesystem::path& file, std::int32_t rank);
 /// The folder of recordings of every call, with a file per rank.
 std::filesystem::path calls_folder(const std::filesystem::path& file);
-/// Removes the files in it, which are of an earlier run.
+/// Removes the files in it, which are of an earlier run, if it is this user's.
 void remove_calls(const std::filesystem::path& file);
 /// Of a call that is kept, but was not counted in its communicator.
 inline constexpr std::uint64_t no_invocation = ~std::uint64_t{0};
@@ -96,8 +97,10 @@ public:
     watched_request* add_request(std::uint32_t of_channel, std::uint32_t number) noexcept;
     void remove_request(watched_request& r) noexcept;
     /// Explains the whereabouts of all threads: the places of their calls, and how large the elements of a datatype
-    /// are, of which the caller knows some (0: unknown). True if a thread is where it was the last time. One thread.
-    bool explain_threads(const std::function<std::int64_t(std::uint64_t type)>& bytes_of);
+    /// are, of which the caller knows some (0: unknown). One thread.
+    void explain_threads(const std::function<std::int64_t(std::uint64_t type)>& bytes_of);
+    /// The process runs.
+    void beat() noexcept;
     /// Rank 0: tells the watchdogs of other ranks that the program is to end.
     void tell_to_end() noexcept;
     /// Other hosts that share the folder see everything so far.
@@ -105,6 +108,7 @@ public:
     /// The file for rank 0, without the calls of which every one is kept. No thread may record meanwhile.
     std::vector<std::byte> bytes() const;
     /// Removes the file, as the combined file holds everything; or, where every call is kept, moves it to FILE.calls.
+    /// Throws if it cannot be moved there; then it stays.
     void finish();
     /// One more call of a row, if every call is kept, whose number among the calls of the communicator may be unknown.
     /// Any thread.
@@ -118,6 +122,7 @@ private:
     std::uint32_t site_number(const void* address);
 
     std::filesystem::path path_;
+    files::own_folder folder_;
     std::mutex mutex_{};
     watched_part* watched_ = nullptr;
     kept_part* kept_ = nullptr;  ///< null: not every call is kept
@@ -125,7 +130,6 @@ private:
     std::mutex keeping_{};
     call* next_call_ = nullptr;
     call* end_of_calls_ = nullptr;
-    std::vector<std::uint64_t> explained_{};  ///< each thread's turn
     std::unique_ptr<mapped_file> file_;
     struct channels_of_members {
         std::uint32_t opened = 0;

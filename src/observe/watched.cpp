@@ -44,16 +44,11 @@ whereabouts* recorder::add_thread() noexcept {
     return threads_of(watched_) + mine;
 }
 
-bool recorder::explain_threads(const std::function<std::int64_t(std::uint64_t)>& bytes_of) {
-    if (watched_ == nullptr) return false;
-    bool stays = false;
+void recorder::explain_threads(const std::function<std::int64_t(std::uint64_t)>& bytes_of) {
+    if (watched_ == nullptr) return;
     const std::uint32_t threads = std::atomic_ref(watched_->threads).load(std::memory_order_acquire);
-    explained_.resize(threads);
     for (std::uint32_t i = 0; i < threads; ++i) {
         whereabouts& t = threads_of(watched_)[i];
-        const std::uint64_t turn = std::atomic_ref(t.own.turn).load(std::memory_order_acquire);
-        stays = stays || turn == explained_[i];
-        explained_[i] = turn;
         const std::uint64_t site = std::atomic_ref(t.own.site).load(std::memory_order_relaxed);
         const std::uint64_t type = std::atomic_ref(t.own.type).load(std::memory_order_relaxed);
         if (site != t.known.site) {
@@ -66,7 +61,10 @@ bool recorder::explain_threads(const std::function<std::int64_t(std::uint64_t)>&
             std::atomic_ref(t.known.type).store(type, std::memory_order_release);
         }
     }
-    return stays;
+}
+
+void recorder::beat() noexcept {
+    if (watched_ != nullptr) std::atomic_ref(watched_->beats).fetch_add(1, std::memory_order_relaxed);
 }
 
 void recorder::tell_to_end() noexcept {

@@ -2,6 +2,7 @@
 // not significant on a rank are ignored.
 #pragma once
 
+#include "mpi/datatype.hpp"
 #include "preload/communicator_state.hpp"
 #include "rubato/mpi.hpp"
 
@@ -42,7 +43,9 @@ std::uint64_t bits_of(Handle h) {
 inline std::int64_t size_of_type(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL) return 0;
     MPI_Count bytes = 0;
-    PMPI_Type_size_x(type, &bytes);
+    const int code = PMPI_Type_size_x(type, &bytes);
+    if (mpi::blames_argument(code)) return 0;  // the native call reports it
+    mpi::check(code, "MPI_Type_size_x");
     return bytes;
 }
 

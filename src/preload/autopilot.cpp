@@ -5,9 +5,10 @@
 #include "direct/rule_follower.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
-#include "preload/completion.hpp"
+#include "mpi/process.hpp"
 #include "preload/mpi_board.hpp"
 #include "preload/network.hpp"
+#include "preload/own_requests.hpp"
 
 #include <fmt/format.h>
 
@@ -95,48 +96,51 @@ public:
         }
     }
 
-    int run(const mpi::call_facts& c, const std::function<int()>& native) noexcept {
+    /// While an error is thrown, other ranks may never come to its end.
+    ~state() {
+        if (std::uncaught_exceptions() > exceptions_) return;
         try {
-            if (!concerns(how_, c) || !may_replace(c)) return native();
-            mpi_call call(*this, c, native);
-            const int code = make_call(*guide_, known(c), call);
-            let_thread_rest();
-            if (call.was_too_long()) PMPI_Comm_call_errhandler(user_, code);
-            return code;
+            while (!end()) mpi::let_others_go_on();
         } catch (const std::exception& e) {
             give_up(user_, e);
         }
     }
+    state(const state&) = delete;
+    state& operator=(const state&) = delete;
 
-    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
-              const std::function<int()>& native) noexcept {
+    bool end() { return (!board_ || board_->is_quiet()) && looked_at_.end(); }
+
+    int run(const mpi::call_facts& c, const std::function<int()>& native) {
+        if (!concerns(how_, c) || !may_replace(c)) return native();
+        mpi_call call(*this, c, native);
+        int code = MPI_SUCCESS;
         try {
-            // A user's own operator is not called in another thread.
-            const bool usual = !c->traits().reduces || c->op_number >= 0;
-            if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c))
-                return native();
+            code = make_call(*guide_, known(c), call);
+            let_thread_rest();
+        } catch (const std::exception& e) {
+            if (call.is_native()) throw;  // by an error handler of the program
+            give_up(user_, e);
+        }
+        if (call.was_too_long()) PMPI_Comm_call_errhandler(user_, code);
+        return code;
+    }
+
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native,
+              std::function<void(MPI_Request)> freed) {
+        // A user's own operator is not called in another thread.
+        const bool usual = !c->traits().reduces || c->op_number >= 0;
+        if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c)) return native();
+        try {
             const directive& how = guide_->arrive(known(*c), ours_.clock().now());
-            const std::optional<intent> plan = planned(*guide_, how, *c);
-            if (!plan) {
-                looked_at_.pass();
-                return native();
+            if (const std::optional<intent> plan = planned(*guide_, how, *c)) {
+                *request = start_planned(*plan, std::move(c), std::move(freed));
+                return MPI_SUCCESS;
             }
-            auto made = std::make_unique<started>(std::move(c));
-            MPI_Request handle = MPI_REQUEST_NULL;
-            check(PMPI_Grequest_start(started::query, started::release, started::cancel, made.get(), &handle),
-                  "MPI_Grequest_start");
-            started& s = *made.release();  // MPI calls release
-            *request = handle;
-            ++requests_under_way;
-            looked_at_.start(*plan, *s.call, [&s, handle](int code) {
-                s.code = code;
-                --requests_under_way;
-                PMPI_Grequest_complete(handle);
-            });
-            return MPI_SUCCESS;
+            looked_at_.pass();
         } catch (const std::exception& e) {
             give_up(user_, e);
         }
+        return native();
     }
 
     std::vector<experience> learned() const {
@@ -180,6 +184,18 @@ private:
         return c.commutative || !how_.finds_out();
     }
 
+    MPI_Request start_planned(const intent& plan, std::shared_ptr<const mpi::call_facts> c,
+                              std::function<void(MPI_Request)> freed) {
+        auto made = std::make_unique<started>(std::move(c), std::move(freed));
+        check(PMPI_Grequest_start(started::query, started::release, started::cancel, made.get(), &made->handle),
+              "MPI_Grequest_start");
+        started& s = *made.release();  // MPI calls release
+        const MPI_Request handle = s.handle;
+        own_requests().add(handle);
+        looked_at_.start(plan, *s.call, [&s](const std::exception_ptr& thrown) { s.end(thrown); });
+        return handle;
+    }
+
     std::optional<intent> planned(guide& by, const directive& how, const mpi::call_facts& c) {
         try {
             intent known = looked_at_.intent_of(selection_of(how), c);
@@ -193,11 +209,28 @@ private:
 
     /// A call under way, as MPI's generalised requests have it.
     struct started {
-        explicit started(std::shared_ptr<const mpi::call_facts> c) : call(std::move(c)) {}
+        started(std::shared_ptr<const mpi::call_facts> c, std::function<void(MPI_Request)> f)
+            : call(std::move(c)), freed(std::move(f)) {}
 
         std::shared_ptr<const mpi::call_facts> call;
+        std::function<void(MPI_Request)> freed;
+        MPI_Request handle = MPI_REQUEST_NULL;
         std::atomic<int> code = MPI_SUCCESS;
 
+        /// Other errors than wrong lengths are this rank's alone: the others may wait for its messages for ever.
+        void end(const std::exception_ptr& thrown) noexcept {
+            try {
+                try {
+                    if (thrown) std::rethrow_exception(thrown);
+                } catch (const mpi::truncated& e) {
+                    code = e.code();
+                }
+                own_requests().note_end(handle);
+                check(PMPI_Grequest_complete(handle), "MPI_Grequest_complete");
+            } catch (const std::exception& e) {
+                give_up(MPI_COMM_WORLD, e);
+            }
+        }
         static int query(void* state, MPI_Status* status) noexcept {
             PMPI_Status_set_elements(status, MPI_BYTE, 0);
             PMPI_Status_set_cancelled(status, 0);
@@ -206,7 +239,9 @@ private:
             return static_cast<started*>(state)->code;
         }
         static int release(void* state) noexcept {
-            delete static_cast<started*>(state);
+            const std::unique_ptr<started> ended(static_cast<started*>(state));
+            own_requests().remove(ended->handle);
+            if (ended->freed) ended->freed(ended->handle);
             return MPI_SUCCESS;
         }
         static int cancel(void*, int) noexcept { return MPI_SUCCESS; }
@@ -233,7 +268,13 @@ private:
                 return e.code();
             }
         }
-        int native() override { return native_(); }
+        int native() override {
+            is_native_ = true;
+            const int code = native_();
+            is_native_ = false;
+            return code;
+        }
+        bool is_native() const { return is_native_; }
         void pass() override { on_.looked_at_.pass(); }
         /// A message for a plan: nobody has called the error handler yet.
         bool was_too_long() const { return too_long_; }
@@ -243,6 +284,7 @@ private:
         const mpi::call_facts& facts_;
         const std::function<int()>& native_;
         bool too_long_ = false;
+        bool is_native_ = false;  // the MPI library makes the call now
     };
 
     settings how_;
@@ -256,6 +298,7 @@ private:
     bool has_thread_ = false;             // on all ranks
     bool has_clear_neighbours_ = ours_.neighbours() && mpi::libraries_agree(*ours_.neighbours());
     bool works_ahead_ = false;  // a plan that the background thread works for may be in use
+    int exceptions_ = std::uncaught_exceptions();
 };
 
 autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
@@ -263,10 +306,11 @@ autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
 autopilot::~autopilot() = default;
 
 int autopilot::run(const mpi::call_facts& c, const std::function<int()>& native) { return state_->run(c, native); }
-int autopilot::start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request,
-                     const std::function<int()>& native) {
-    return state_->start(std::move(c), request, native);
+int autopilot::start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native,
+                     std::function<void(MPI_Request)> freed) {
+    return state_->start(std::move(c), request, native, std::move(freed));
 }
 std::vector<experience> autopilot::learned() const { return state_->learned(); }
+bool autopilot::end() { return state_->end(); }
 
 }  // namespace rubato::preload

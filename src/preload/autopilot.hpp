@@ -18,7 +18,7 @@
 namespace rubato::preload {
 
 /// Modes auto, force and rules. One thread at a time; several of these may be used by several threads if MPI allows it.
-/// Making one and destroying it are collective; destroy it before MPI_Finalize.
+/// Making one and destroying it are collective, unless it has ended before; destroy it before MPI_Finalize.
 class autopilot {
 public:
     /// In bytes of the largest buffer: what mode auto does not leave alone.
@@ -64,14 +64,19 @@ public:
     }
 
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
-    /// `native` if it was called. Throws nothing: where a native call would end the program, so does this.
+    /// `native` if it was called. Throws only what an error handler of the program throws: where a native call would
+    /// end the program, so does this.
     int run(const mpi::call_facts& c, const std::function<int()>& native);
     /// Modes force and rules: starts a non-blocking call, as run() makes one, if the background thread may go on with
     /// it on all ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it
-    /// has ended.
-    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native);
+    /// has ended. `freed` is called, in any thread, when MPI has freed the request.
+    int start(std::shared_ptr<const mpi::call_facts> c, MPI_Request* request, const std::function<int()>& native,
+              std::function<void(MPI_Request)> freed = {});
     /// What a later run may begin with; nothing in other modes. Equal on all ranks.
     std::vector<experience> learned() const;
+    /// Ends what is under way, without waiting for other ranks; false if something is left. All ranks call it until it
+    /// is true, each when it likes, and make no other calls any more.
+    bool end();
 
 private:
     class state;

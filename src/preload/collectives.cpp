@@ -3,7 +3,11 @@
 #include "mpi/calls.hpp"
 #include "preload/entry.hpp"
 
-#define SITE (fortran_site != nullptr ? fortran_site : __builtin_return_address(0))
+static const void* site_of(const void* caller) {
+    const void* const site = rubato::preload::take_fortran_site();
+    return site != nullptr ? site : caller;
+}
+#define SITE site_of(__builtin_return_address(0))
 
 /// `parameters` and `values` are in parentheses; the other arguments say what they mean.
 #define ENTRY(function, what, how, parameters, values, request, ...)                                         \

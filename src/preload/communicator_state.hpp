@@ -2,8 +2,7 @@
 #pragma once
 
 #include "observe/recorder.hpp"
-#include "preload/autopilot.hpp"
-#include "profile/profile.hpp"
+#include "preload/fleet.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -35,13 +34,6 @@ struct side_chunks {
     wide_chunks sends{}, recvs{};
 };
 
-/// An autopilot for the calls of one persistent request after the other. Freeing a request is local, and ending an
-/// autopilot is not: so it waits for the next request.
-struct spare_pilot {
-    std::unique_ptr<autopilot> pilot{};
-    std::atomic<bool> in_use{false};
-};
-
 struct communicator_state {
     static constexpr std::size_t most_seen = 16;
 
@@ -67,24 +59,27 @@ struct communicator_state {
     int size = 1;
     int peers = 1;  ///< ranks of the other group, or of the only one
     mpi::degrees neighbours{};
-    bool inter = false;  ///< an inter-communicator: recorded, and always native
-    bool apart = false;  ///< all its ranks are of this world, and not all on one host; equal on all its ranks
-    observe::recorder::channel* channel = nullptr;             ///< null: nothing is recorded
-    std::unique_ptr<autopilot> pilot{};                        ///< made when first needed
-    std::vector<std::shared_ptr<spare_pilot>> spare_pilots{};  ///< for persistent requests; as many on all its ranks
+    /// Always native: it has one rank, or is an inter-communicator, or has ranks of another world. These may be without
+    /// Rubato or have other settings, so they are told nothing. Equal on all its ranks.
+    bool left_alone = false;
+    bool inter = false;                             ///< an inter-communicator
+    bool apart = false;                             ///< not all its ranks are on one host; equal on all its ranks
+    observe::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
+    fleet_pilot* pilot = nullptr;                   ///< made when first needed
+    /// For persistent requests; as many on all its ranks. Freeing a request is local, and ending an autopilot is not:
+    /// so it waits for the next request.
+    std::vector<fleet_pilot*> spare_pilots{};
     /// Calls that an autopilot could have made, before there is one. Equal on all its ranks.
     struct waiting {
         std::uint64_t calls = 0;
         std::uint64_t wait = 0;  ///< so many until ranks agree whether to make one
     };
-    time_ns in_calls{};                      ///< what this rank has spent in these calls
-    waiting sized{}, unsized{};              ///< calls whose sizes all ranks know, and others
-    std::int64_t largest_buffer = 0;         ///< on this rank, of calls whose sizes not all know
-    std::vector<seen_call> seen{};           ///< of these calls the last of each operation, if there are few
-    std::uint32_t persistent = 0;            ///< requests that were made; equal on all its ranks
-    std::uint64_t number = 0;                ///< orders communicators with a pilot; equal on all its ranks
-    std::optional<profiles::group> group{};  ///< by which its pilot is remembered
-    side_chunks memory{};                    ///< of the current call
+    time_ns in_calls{};               ///< what this rank has spent in these calls
+    waiting sized{}, unsized{};       ///< calls whose sizes all ranks know, and others
+    std::int64_t largest_buffer = 0;  ///< on this rank, of calls whose sizes not all know
+    std::vector<seen_call> seen{};    ///< of these calls the last of each operation, if there are few
+    std::uint32_t persistent = 0;     ///< requests that were made; equal on all its ranks
+    side_chunks memory{};             ///< of the current call
 };
 
 }  // namespace rubato::preload

@@ -59,12 +59,13 @@ communicator_table::communicator_table(journal& notes, fleet& pilots, remembered
     check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, state_deleted, &keyval_, this), "MPI_Comm_create_keyval");
 }
 
+/// Freeing a communicator is local: programs free it on one rank while another waits for that rank elsewhere.
 int communicator_table::state_deleted(MPI_Comm, int, void* value, void* table) noexcept {
     freed.fetch_add(1, std::memory_order_release);
     const std::unique_ptr<communicator_state> state(static_cast<communicator_state*>(value));
-    auto& in = *static_cast<communicator_table*>(table);
-    const std::lock_guard lock(in.mutex_);
-    in.states_.erase(state.get());
+    fleet& pilots = static_cast<communicator_table*>(table)->pilots_;
+    if (state->pilot != nullptr) pilots.retire(*state->pilot);
+    for (fleet_pilot* const each : state->spare_pilots) pilots.retire(*each);
     return MPI_SUCCESS;
 }
 
@@ -82,7 +83,9 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
         state->neighbours = mpi::degrees_of(comm);
     const std::vector<std::int32_t> members = members_of(comm, state->size);
     // Where a rank of another world takes part, every rank sees one.
-    if (std::cmp_equal(members.size(), state->size)) {
+    const bool of_this_world = std::cmp_equal(members.size(), state->size);
+    state->left_alone = state->inter || state->size < 2 || !of_this_world;
+    if (of_this_world) {
         const auto host = [&](std::int32_t m) { return pilots_.how().hosts[static_cast<std::size_t>(m)]; };
         state->apart = std::ranges::any_of(members, [&](std::int32_t m) { return host(m) != host(members.front()); });
     }
@@ -104,82 +107,69 @@ communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
         communicator_state* state = attribute_of(comm);
         if (state == nullptr) {
             auto made = inspect(comm);
-            {
-                const std::lock_guard lock(mutex_);
-                states_.insert(made.get());
-            }
-            state = made.get();
-            const int code = PMPI_Comm_set_attr(comm, keyval_, state);
-            if (code != MPI_SUCCESS) {
-                const std::lock_guard lock(mutex_);
-                states_.erase(state);
-            }
-            check(code, "MPI_Comm_set_attr");
-            (void)made.release();
+            check(PMPI_Comm_set_attr(comm, keyval_, made.get()), "MPI_Comm_set_attr");
+            state = made.release();
         }
         last = {comm, state, before};
         return state;
-    } catch (const mpi::mpi_error&) {
-        return nullptr;  // not a valid communicator: the native call reports it
-    } catch (const std::exception&) {
+    } catch (const std::exception& e) {
+        const auto* const of_mpi = dynamic_cast<const mpi::mpi_error*>(&e);
+        if (of_mpi != nullptr && mpi::blames_argument(of_mpi->code())) return nullptr;  // the native call reports it
+        if (pilots_.directs()) give_up(comm, e);  // the other ranks would not wait for this one's native call
         notes_.record_nothing_new();
         return nullptr;
     }
 }
 
-/// A number that no other communicator has, if all ranks are for an autopilot and one has so large a buffer: rank 0's
-/// count of those it has numbered, and who it is.
-std::optional<std::uint64_t> communicator_table::agree_on_pilot(MPI_Comm comm, const communicator_state& state,
-                                                                communicator_state::waiting& calls, std::int64_t bytes,
-                                                                time_ns gain) {
+/// Whether all ranks are for an autopilot, and one has so large a buffer.
+bool communicator_table::agree_on_pilot(MPI_Comm comm, const communicator_state& state,
+                                        communicator_state::waiting& calls, std::int64_t bytes, time_ns gain) {
+    pilots_.end_retired();
     const std::uint64_t wait =
         pilots_.calls_to_wait(calls.calls, gain, state.apart ? std::nullopt : std::optional(state.in_calls));
     struct {
-        std::uint64_t number;
         std::uint64_t full;
         std::uint64_t wait;
         std::uint64_t haste;
         std::uint64_t bytes;
-    } said{0, pilots_.full() ? 1U : 0U, wait, fleet::longest_wait - wait, static_cast<std::uint64_t>(bytes)};
-    if (state.rank == 0) {
-        int in_world = 0;
-        check(PMPI_Comm_rank(MPI_COMM_WORLD, &in_world), "MPI_Comm_rank");
-        said.number = (static_cast<std::uint64_t>(in_world) << 32) + pilots_.next_number();
-    }
+    } said{pilots_.full() ? 1U : 0U, wait, fleet::longest_wait - wait, static_cast<std::uint64_t>(bytes)};
     check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
     // On one host it is the rank that has waited longest who decides: a late one spends little time in calls.
     calls.wait = state.apart ? said.wait : fleet::longest_wait - said.haste;
     if (said.full != 0) calls.wait = fleet::longest_wait;
     // To ask is rare where all calls are small.
     if (said.bytes < autopilot::smallest) calls.wait = std::min(calls.calls, fleet::longest_wait);
-    if (calls.wait != 0) return std::nullopt;
-    return said.number;
+    return calls.wait == 0;
 }
 
-/// With what is known of its members: their hosts, and what is remembered of them. Of those of other worlds nothing is.
-autopilot::settings communicator_table::settings_for(MPI_Comm comm, communicator_state& state) {
-    autopilot::settings how = pilots_.how();
-    const std::vector<std::int32_t> in_world = std::exchange(how.hosts, {});
+/// With what is known of its members: their hosts, and what is remembered of them.
+communicator_table::pilot_settings communicator_table::settings_for(MPI_Comm comm,
+                                                                    const communicator_state& state) const {
+    pilot_settings by{pilots_.how(), {}};
+    const std::vector<std::int32_t> in_world = std::exchange(by.how.hosts, {});
     const std::vector<std::int32_t> members = members_of(comm, state.size);
-    if (std::cmp_not_equal(members.size(), state.size)) {
-        how.clock = {};  // other worlds have their own
-        return how;
-    }
     std::vector<int> hosts;
     hosts.reserve(members.size());
     for (const std::int32_t m : members) hosts.push_back(in_world[static_cast<std::size_t>(m)]);
-    how.hosts = numbered_hosts(hosts);
-    if (!runs_.active()) return how;
-    state.group = profiles::group_of(members);
-    how.remembered = runs_.of(*state.group);
-    return how;
+    by.how.hosts = numbered_hosts(hosts);
+    if (!runs_.active()) return by;
+    by.group = profiles::group_of(members);
+    by.how.remembered = runs_.of(*by.group);
+    return by;
 }
 
-std::unique_ptr<autopilot> communicator_table::new_pilot(MPI_Comm comm, const communicator_state& state,
-                                                         const autopilot::settings& how) {
-    return std::make_unique<autopilot>(comm, how, [this, first = state.rank == 0](const decision& d) {
-        if (first) notes_.explain(d);  // one of those who say the same
-    });
+/// One rank explains, and keeps, what all find alike.
+fleet_pilot& communicator_table::new_pilot(MPI_Comm comm, const communicator_state& state, const pilot_settings& by) {
+    const bool first = state.rank == 0;
+    fleet_pilot::keeper keep;
+    if (first && by.group)
+        keep = [this, group = *by.group](std::vector<experience> learned) { runs_.keep(group, std::move(learned)); };
+    return pilots_.make(
+        comm, by.how,
+        [this, first](const decision& d) {
+            if (first) notes_.explain(d);
+        },
+        std::move(keep));
 }
 
 bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, const mpi::call_facts& c,
@@ -195,21 +185,16 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
     // On one host nothing is known before the first call has ended.
     if (calls.calls == 1 && !state.apart && !pilots_.forces()) return false;
     try {
-        autopilot::settings how = settings_for(comm, state);
-        const auto number = agree_on_pilot(comm, state, calls, sized ? autopilot::smallest : state.largest_buffer,
-                                           remembered_gain(how.remembered));
-        if (!number) return false;
-        if (how.clock) {
-            how.in_calls = state.in_calls;
-            how.seen = state.seen;
-            how.came = came;
-        }
-        const time_ns begin = own_time();  // now that all are here: waiting for late ranks costs nothing
-        state.number = *number;
-        state.pilot = new_pilot(comm, state, how);
+        pilot_settings by = settings_for(comm, state);
+        if (!agree_on_pilot(comm, state, calls, sized ? autopilot::smallest : state.largest_buffer,
+                            remembered_gain(by.how.remembered)))
+            return false;
+        by.how.in_calls = state.in_calls;
+        by.how.seen = state.seen;
+        by.how.came = came;
+        state.pilot = &new_pilot(comm, state, by);
         if (state.rank == 0)
-            for (const experience& e : how.remembered) notes_.recall({state.size, e});
-        pilots_.count(own_time() - begin);
+            for (const experience& e : by.how.remembered) notes_.recall({state.size, e});
     } catch (const mpi::mpi_error& e) {
         give_up(comm, e);
     } catch (const error& e) {  // thrown on all ranks
@@ -238,86 +223,15 @@ std::shared_ptr<autopilot> communicator_table::borrow_pilot(MPI_Comm comm, commu
         if (unused == 0) {
             if (spare.size() == std::numeric_limits<std::uint64_t>::digits) return nullptr;
             communicator_state::waiting call{};
-            const auto number = agree_on_pilot(comm, state, call, autopilot::smallest, {});
-            if (!number) return nullptr;
-            const time_ns begin = own_time();
-            auto made = std::make_shared<spare_pilot>();
-            made->pilot = new_pilot(comm, state, settings_for(comm, state));
-            pilots_.count(own_time() - begin);
+            if (!agree_on_pilot(comm, state, call, autopilot::smallest, {})) return nullptr;
             unused = std::uint64_t{1} << spare.size();
-            spare.push_back(made);
-            const std::lock_guard lock(mutex_);
-            spare_.emplace(*number, std::move(made));
+            spare.push_back(&new_pilot(comm, state, {settings_for(comm, state).how, {}}));
         }
-        const std::shared_ptr<spare_pilot>& one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
+        fleet_pilot* const one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
         one->in_use = true;
-        return {one->pilot.get(), [one](autopilot*) { one->in_use = false; }};
+        return {&*one->pilot, [one](autopilot*) { one->in_use = false; }};
     } catch (const std::exception& e) {
         give_up(comm, e);
-    }
-}
-
-/// Those of requests that are not freed stay until MPI_Finalize.
-void communicator_table::end_unused_pilots(MPI_Comm comm, const communicator_state& state) {
-    if (state.spare_pilots.empty()) return;
-    const std::uint64_t unused = unused_pilots(comm, state);
-    for (std::size_t i = 0; i < state.spare_pilots.size(); ++i) {
-        if ((unused >> i & 1) == 0) continue;
-        const std::shared_ptr<spare_pilot>& one = state.spare_pilots[i];
-        one->pilot.reset();
-        pilots_.forget_one();
-        const std::lock_guard lock(mutex_);
-        std::erase_if(spare_, [&](const auto& other) { return other.second == one; });
-    }
-}
-
-void communicator_table::forget(MPI_Comm comm) noexcept {
-    if (comm == MPI_COMM_NULL) return;
-    try {
-        communicator_state* const state = attribute_of(comm);
-        if (state == nullptr) return;
-        if (state->pilot) {
-            end_unused_pilots(comm, *state);
-            end_pilot(*state);
-            pilots_.forget_one();
-        }
-        check(PMPI_Comm_delete_attr(comm, keyval_), "MPI_Comm_delete_attr");
-    } catch (const std::exception& e) {
-        notes_.warn(e.what());
-    }
-}
-
-/// One rank keeps what all have learned alike.
-void communicator_table::end_pilot(communicator_state& state) noexcept {
-    const std::unique_ptr<autopilot> ending = std::move(state.pilot);
-    if (state.rank != 0 || !state.group) return;
-    try {
-        runs_.keep(*state.group, ending->learned());
-    } catch (const std::bad_alloc&) {
-        // It is forgotten.
-    }
-}
-
-/// Threads may have made autopilots in any order, so ranks end them by the numbers that they agreed on.
-communicator_state* communicator_table::first_with_pilot() noexcept {
-    const std::lock_guard lock(mutex_);
-    communicator_state* first = nullptr;
-    for (communicator_state* const s : states_)
-        if (s->pilot && (first == nullptr || s->number < first->number)) first = s;
-    return first;
-}
-
-void communicator_table::end_pilots() noexcept {
-    for (;;) {
-        communicator_state* const state = first_with_pilot();
-        if (!spare_.empty() && (state == nullptr || spare_.begin()->first < state->number)) {
-            spare_.begin()->second->pilot.reset();
-            spare_.erase(spare_.begin());
-        } else if (state != nullptr) {
-            end_pilot(*state);
-        } else {
-            return;
-        }
     }
 }
 

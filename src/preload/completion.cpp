@@ -1,9 +1,9 @@
-#include "preload/completion.hpp"
-
+// Waiting for requests of which Rubato completes some.
 #include "mpi/process.hpp"
 #include "preload/guard.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/next.hpp"
+#include "preload/own_requests.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
 
@@ -15,16 +15,15 @@ namespace {
 /// Rubato's own calls, in any thread, are none of the program's.
 bool is_programs(const void* site) {
     const session* const now = running.load(std::memory_order_acquire);
-    return !inside && now != nullptr && !now->is_own(site);
+    return now != nullptr && !now->is_own(site) && !is_inside(site);
 }
 
 /// Whether some requests of the program's may be Rubato's; those that have ended count, too.
 bool makes_requests() {
     const session* const now = running.load(std::memory_order_acquire);
-    return now != nullptr && now->pilots().makes_pilots_early();
+    return now != nullptr && now->makes_requests();
 }
-/// Under way.
-bool some_are_ours() { return requests_under_way.load(std::memory_order_relaxed) != 0; }
+bool some_are_ours() { return own_requests().some_under_way(); }
 
 void go_on() {
     const guard passing;

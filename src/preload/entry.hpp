@@ -39,14 +39,30 @@ mpi::call call_of(const Arguments& a, const communicator_state& where, side_chun
     return c;
 }
 
-template <collective What, class Arguments>
-mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_state& where,
-                        side_chunks& memory) noexcept {
+/// What all ranks do alike: if it fails on one, the program ends.
+template <class Do>
+auto together(MPI_Comm comm, const Do& what) noexcept {
     try {
-        return {call_of<What>(a, where, memory), where.rank, where.size, where.neighbours};
+        return what();
     } catch (const std::exception& e) {
         give_up(comm, e);
     }
+}
+/// What no other rank depends on: if it fails, it is left out.
+template <class Do>
+void alone(const Do& what) noexcept {
+    try {
+        what();
+    } catch (const std::exception&) {
+        // No memory, or an error of MPI: this rank records less than others.
+    }
+}
+
+template <collective What, class Arguments>
+mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_state& where, side_chunks& memory) {
+    return together(comm, [&]() -> mpi::call_facts {
+        return {call_of<What>(a, where, memory), where.rank, where.size, where.neighbours};
+    });
 }
 
 /// Most calls are small, and are left alone for that. Nothing else of them is looked at. Where not all ranks know the
@@ -65,11 +81,11 @@ bool is_left_alone(const Arguments& a, const communicator_state& where) {
 template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
-    if (where == nullptr || where->inter || where->size < 2) return native();
-    if (!now.pilots().forces() && is_left_alone<What>(a, *where)) return native();
+    if (where == nullptr || where->left_alone) return native();
+    if (!now.pilots().forces() && together(comm, [&] { return is_left_alone<What>(a, *where); })) return native();
     const mpi::call_facts c = look_at<What>(a, comm, *where, where->memory);
     if (!autopilot::concerns(now.pilots().how(), c)) return native();
-    if (!where->pilot) {
+    if (where->pilot == nullptr) {
         const time_ns came = now.pilots().now();
         if (!now.communicators().make_pilot(comm, *where, c, came)) {
             const int code = native();
@@ -78,27 +94,23 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
             return code;
         }
     }
-    return where->pilot->run(c, [&native] { return native(); });
+    return where->pilot->pilot->run(c, [&native] { return native(); });
 }
 
 template <collective What, class Arguments>
-std::shared_ptr<kept_facts> look_and_keep(const Arguments& a, MPI_Comm comm, const communicator_state& where) noexcept {
-    try {
-        auto c = std::make_shared<kept_facts>();
-        c->facts = look_at<What>(a, comm, where, c->memory);
-        return c;
-    } catch (const std::bad_alloc& e) {
-        give_up(comm, e);
-    }
+std::shared_ptr<kept_facts> look_and_keep(const Arguments& a, MPI_Comm comm, const communicator_state& where) {
+    auto c = together(comm, [] { return std::make_shared<kept_facts>(); });
+    c->facts = look_at<What>(a, comm, where, c->memory);
+    return c;
 }
 
 /// The same for a non-blocking call, which must not wait for other ranks: so only where there is an autopilot already.
 template <collective What, class Arguments, class Native>
 int directed_start(session& now, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
-    if (where == nullptr || !where->pilot || request == nullptr) return native();
+    if (where == nullptr || where->pilot == nullptr || request == nullptr) return native();
     const std::shared_ptr<kept_facts> c = look_and_keep<What>(a, comm, *where);
-    return where->pilot->start({c, &c->facts}, request, [&native] { return native(); });
+    return where->pilot->pilot->start({c, &c->facts}, request, [&native] { return native(); });
 }
 
 /// Mode auto: whether the background thread helps with a call that the MPI library makes.
@@ -106,7 +118,7 @@ template <collective What, class Arguments>
 bool is_helped(session& now, MPI_Comm comm, const Arguments& a) {
     if (!now.pilots().helps_started()) return false;
     const communicator_state* const where = now.communicators().find(comm);
-    return where != nullptr && !where->inter && where->size > 1 && !is_left_alone<What>(a, *where);
+    return where != nullptr && !where->left_alone && !is_left_alone<What>(a, *where);
 }
 
 /// What is recorded of a call, without its times.
@@ -134,39 +146,57 @@ std::optional<observe::visit> visit_of(session& now, const void* site, MPI_Comm 
                           bits_of(given.type)};
 }
 
+/// Tells the watchdog that this thread waits in a call, also if an error handler of the program throws.
+class watched_call {
+public:
+    watched_call(watchdog* dog, const std::optional<observe::visit>& visited, time_ns arrival)
+        : dog_(visited ? dog : nullptr) {
+        if (dog_ != nullptr) dog_->enter(*visited, arrival);
+    }
+    ~watched_call() {
+        if (dog_ != nullptr) dog_->leave(own_time());
+    }
+    watched_call(const watched_call&) = delete;
+    watched_call& operator=(const watched_call&) = delete;
+
+private:
+    watchdog* dog_;
+};
+
 /// Where only the native call is possible, nothing is done between the arrival and that call, except for the
 /// watchdog. The call is recorded afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
 int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
-    if (inside || now == nullptr || now->is_own(site)) return native();
+    if (now == nullptr || now->is_own(site) || is_inside(site)) return native();
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
     std::optional<observe::visit> visited;
     watchdog* const dog = How == form::persistent ? nullptr : now->dog();
     if (dog != nullptr) visited = visit_of<What, How>(*now, site, comm, a);
-    const bool waits = How == form::blocking && visited;
-    if (waits) dog->enter(*visited, arrival);
-    if constexpr (How == form::blocking)
+    if constexpr (How == form::blocking) {
+        const watched_call waits(dog, visited, arrival);
         code = now->pilots().replaces(What) ? directed<What>(*now, comm, a, native) : native();
-    else
+    } else {
         code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
+    }
     const time_ns exit = own_time();
-    if (waits) dog->leave(exit);
     if (code != MPI_SUCCESS) return code;
-    const communicator_state* const where = now->communicators().find(comm);
-    observe::sums* row = nullptr;
-    if (where != nullptr && where->channel != nullptr) {
-        observe::seen what = seen_of<What, How>(site, a, *where);
-        what.arrival = arrival;
-        what.exit = exit;
-        row = where->channel->record(what);
-    }
-    if constexpr (How == form::nonblocking) {
-        const bool helped = is_helped<What>(*now, comm, a);
-        if (row != nullptr || helped) started_natively().started(*request, {row, exit, helped, visited});
-    }
+    alone([&] {
+        const communicator_state* const where = now->communicators().find(comm);
+        observe::sums* row = nullptr;
+        if (where != nullptr && where->channel != nullptr) {
+            observe::seen what = seen_of<What, How>(site, a, *where);
+            what.arrival = arrival;
+            what.exit = exit;
+            row = where->channel->record(what);
+        }
+        if constexpr (How == form::nonblocking) {
+            const bool helped = is_helped<What>(*now, comm, a);
+            if (row != nullptr || helped) started_natively().started(*request, {row, exit, helped, visited});
+        }
+    });
     return code;
 }
 
@@ -175,29 +205,28 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
-    if (inside || now == nullptr || now->is_own(site)) return native();
+    if (now == nullptr || now->is_own(site) || is_inside(site)) return native();
     const guard passing;
     const int code = native();
     communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr) return code;
     persistent_call made;
-    if (where->pilot && now->pilots().makes_pilots_early() && now->pilots().replaces_started(What))
+    if (where->pilot != nullptr && now->pilots().makes_pilots_early() && now->pilots().replaces_started(What))
         made.by = now->communicators().borrow_pilot(comm, *where);
     if (code != MPI_SUCCESS) return code;
     if (made.by) made.what = look_and_keep<What>(a, comm, *where);
-    if (where->channel != nullptr) {
+    const std::uint32_t number = where->persistent++;
+    alone([&] {
+        made.helped = is_helped<What>(*now, comm, a);
+        if (where->channel == nullptr) return;
         const observe::seen what = seen_of<What, form::persistent>(site, a, *where);
         made.row = where->channel->row_of(what);
         made.bytes = what.bytes;
-        if (now->dog() != nullptr)
-            made.watched = now->recorder()->add_request(where->channel->number(), where->persistent);
-        if (made.watched != nullptr) {
-            made.visited = *visit_of<What, form::persistent>(*now, site, comm, a);
-            made.visited.invocation = observe::persistent_start{where->persistent, 0}.number();
-        }
-        ++where->persistent;
-    }
-    made.helped = is_helped<What>(*now, comm, a);
+        if (now->dog() != nullptr) made.watched = now->recorder()->add_request(where->channel->number(), number);
+        if (made.watched == nullptr) return;
+        made.visited = *visit_of<What, form::persistent>(*now, site, comm, a);
+        made.visited.invocation = observe::persistent_start{number, 0}.number();
+    });
     if (made.row != nullptr || made.helped || made.by) remember(*request, std::move(made));
     return code;
 }

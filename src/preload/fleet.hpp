@@ -5,9 +5,22 @@
 #include "preload/settings.hpp"
 
 #include <atomic>
+#include <list>
+#include <mutex>
 #include <optional>
 
 namespace rubato::preload {
+
+/// An autopilot of the fleet. Its communicator, or one persistent request after the other, uses it until it is retired.
+struct fleet_pilot {
+    /// Takes what it has learned.
+    using keeper = std::function<void(std::vector<experience>)>;
+
+    std::optional<autopilot> pilot{};
+    keeper keep{};                     ///< none: another rank keeps it
+    std::atomic<bool> in_use{false};   ///< by a persistent request
+    std::atomic<bool> retired{false};  ///< its communicator was freed
+};
 
 class fleet {
 public:
@@ -23,6 +36,8 @@ public:
     bool forces() const { return !how_.finds_out(); }
     /// On the clock of all ranks.
     time_ns now() const { return how_.clock(); }
+    /// Whether any calls may be made by Rubato: then ranks must know the same of every communicator.
+    bool directs() const { return directs_; }
     /// Whether blocking calls of this kind may be made by Rubato.
     bool replaces(collective what) const { return replaces_[static_cast<std::size_t>(what)]; }
 
@@ -45,22 +60,42 @@ public:
     /// `in_calls`: where there is little to win, on one host, what counts is the time that was spent in these calls,
     /// and not how long the program has been running.
     std::uint64_t calls_to_wait(std::uint64_t calls, time_ns gain, std::optional<time_ns> in_calls) const;
-    void count(time_ns took);
-    void forget_one() { --alive_; }
-    std::uint32_t next_number() { return numbered_.fetch_add(1) + 1; }
+    /// Collective over `comm`.
+    fleet_pilot& make(MPI_Comm comm, const autopilot::settings& how, autopilot::explainer explain,
+                      fleet_pilot::keeper keep);
+    /// Freeing a communicator is local, and ending an autopilot is not: so it ends later, when ranks come by. Calls
+    /// nobody and needs no memory, as MPI may call this.
+    void retire(fleet_pilot& p) {
+        p.retired = true;
+        some_retired_ = true;
+    }
+    /// Goes on with the ends of those that are retired. Waits for nobody.
+    void end_retired() noexcept {
+        if (some_retired_) (void)go_on_ending();
+    }
+    /// Retires and ends all. Collective over all ranks.
+    void end_all() noexcept;
 
 private:
     /// At once: each has a communicator, and MPICH no more than 2048.
     static constexpr int most = 128;
 
+    /// False if some of them are left.
+    bool go_on_ending() noexcept;
+    /// Whether it has.
+    bool ends(fleet_pilot& p);
+
     autopilot::settings how_{};
     std::array<bool, collective_count> replaces_{};
+    bool directs_ = false;
     bool starts_ = false;  // the user wants the background thread
     bool helps_started_ = false;
     effort effort_{};
     std::atomic<int> alive_{0};
     std::atomic<time_ns> took_{};
-    std::atomic<std::uint32_t> numbered_{0};
+    std::mutex mutex_{};
+    std::list<fleet_pilot> all_{};
+    std::atomic<bool> some_retired_{false};
 };
 
 }  // namespace rubato::preload

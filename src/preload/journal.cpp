@@ -25,6 +25,7 @@ bool journal::note_once(const std::string& line) {
 void journal::explain(const decision& d) noexcept {
     if (!recorder_) return;
     const std::lock_guard lock(explaining_);
+    if (explained_.size() >= most_explained) return;
     try {
         (void)note_once(to_line(d));
     } catch (const std::bad_alloc&) {
@@ -44,7 +45,8 @@ void journal::recall(const observe::recalled& r) noexcept {
 }
 
 void journal::record_nothing_new() noexcept {
-    if (records_new_.exchange(false)) warn("there is no memory to record communicators that are new from now on");
+    if (records_new_.exchange(false))
+        warn("communicators that are new from now on are not recorded: there is no memory, or MPI failed");
 }
 
 }  // namespace rubato::preload

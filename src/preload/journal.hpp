@@ -6,6 +6,7 @@
 #include "observe/recorder.hpp"
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,19 @@ public:
     /// The same, for communicators that are new; null too if there was no memory for one of them.
     observe::recorder* recorder_of_new() { return records_new_ ? recorder_.get() : nullptr; }
 
+    /// Does something with the recorder, if there is one, that no other rank waits for: an error is one line.
+    template <class Do>
+    void alone(Do what) noexcept {
+        try {
+            if (recorder_) what(*recorder_);
+        } catch (const std::exception& e) {
+            warn(e.what());
+        }
+    }
     /// One line on standard error, the first time.
     void warn(std::string_view what) noexcept;
-    /// Notes a decision; the same one of many communicators once.
+    /// Notes a decision; the same one of many communicators once, and some only: programs may make communicators for
+    /// ever.
     void explain(const decision& d) noexcept;
     /// Notes what a communicator begins with; the same of many communicators once, and some only.
     void recall(const observe::recalled& r) noexcept;
@@ -35,6 +46,7 @@ public:
 
 private:
     static constexpr int most_recalled = 64;
+    static constexpr std::size_t most_explained = 16384;
 
     /// False if it was noted before.
     bool note_once(const std::string& line);

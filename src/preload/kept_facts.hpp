@@ -4,6 +4,7 @@
 #include "mpi/call_facts.hpp"
 #include "preload/communicator_state.hpp"
 
+#include <atomic>
 #include <vector>
 
 namespace rubato::preload {
@@ -19,6 +20,8 @@ struct kept_facts {
     /// The program may free its datatypes from now on.
     void keep_types() { facts.keep_types(types); }
 
+    /// Of a persistent call that Rubato makes: its request while it is under way.
+    std::atomic<MPI_Request> under_way{MPI_REQUEST_NULL};
     side_chunks memory{};
     mpi::call_facts facts{};
     std::vector<MPI_Datatype> types{};

@@ -1,4 +1,4 @@
-// The entries by which a program begins, makes and frees communicators, and ends.
+// The entries by which a program begins, makes communicators, and ends.
 #include "preload/guard.hpp"
 #include "preload/loaded_symbols.hpp"
 #include "preload/next.hpp"
@@ -22,8 +22,8 @@ bool raises_level() {
 }
 
 template <class Native>
-int begin(const Native& native) {
-    if (inside) return native();
+int begin(const void* site, const Native& native) {
+    if (is_inside(site)) return native();
     const guard passing;
     check_library();
     const rubato::time_ns begun = rubato::own_time();
@@ -33,8 +33,8 @@ int begin(const Native& native) {
 }
 
 template <class Native>
-int end(const Native& native) {
-    if (inside) return native();
+int end(const void* site, const Native& native) {
+    if (is_inside(site)) return native();
     const guard passing;
     end_session();
     return native();
@@ -43,23 +43,13 @@ int end(const Native& native) {
 /// Makes the state of a new communicator here, where ranks create communicators in the same order. Their first uses may
 /// come in any order, with several threads or non-blocking calls.
 template <class Native>
-int create(MPI_Comm* made, const Native& native) {
+int create(const void* site, MPI_Comm* made, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
     const int code = native();
-    if (inside || now == nullptr || code != MPI_SUCCESS) return code;
+    if (now == nullptr || code != MPI_SUCCESS || is_inside(site)) return code;
     const guard passing;
     now->communicators().prepare(*made);
     return code;
-}
-
-template <class Native>
-int release(MPI_Comm* comm, const Native& native) {
-    session* const now = running.load(std::memory_order_acquire);
-    if (!inside && now != nullptr && comm != nullptr) {
-        const guard passing;
-        now->communicators().forget(*comm);
-    }
-    return native();
 }
 
 }  // namespace
@@ -81,36 +71,29 @@ using namespace rubato::preload;
         (MPI_Comm comm, int n, const int* sizes, const int* periods, int reorder, MPI_Comm* made),          \
         (comm, n, sizes, periods, reorder, made))
 
-#define CREATOR(function, parameters, values)                        \
-    extern "C" RUBATO_API int function parameters {                  \
-        static const auto next = next_function(function, #function); \
-        return create(made, [&] { return next values; });            \
+#define CREATOR(function, parameters, values)                                          \
+    extern "C" RUBATO_API int function parameters {                                    \
+        static const auto next = next_function(function, #function);                   \
+        return create(__builtin_return_address(0), made, [&] { return next values; }); \
     }
 
 #define ENTRIES(prefix)                                                                                            \
     extern "C" RUBATO_API int prefix##_Init(int* argc, char*** argv) {                                             \
         static const auto next = next_function(prefix##_Init, #prefix "_Init");                                    \
         static const auto next_thread = next_function(prefix##_Init_thread, #prefix "_Init_thread");               \
-        return begin([&] {                                                                                         \
+        return begin(__builtin_return_address(0), [&] {                                                            \
             int provided = 0;                                                                                      \
             return raises_level() ? next_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided) : next(argc, argv);    \
         });                                                                                                        \
     }                                                                                                              \
     extern "C" RUBATO_API int prefix##_Init_thread(int* argc, char*** argv, int required, int* provided) {         \
         static const auto next = next_function(prefix##_Init_thread, #prefix "_Init_thread");                      \
-        return begin([&] { return next(argc, argv, raises_level() ? MPI_THREAD_MULTIPLE : required, provided); }); \
+        return begin(__builtin_return_address(0),                                                                  \
+                     [&] { return next(argc, argv, raises_level() ? MPI_THREAD_MULTIPLE : required, provided); }); \
     }                                                                                                              \
     extern "C" RUBATO_API int prefix##_Finalize() {                                                                \
         static const auto next = next_function(prefix##_Finalize, #prefix "_Finalize");                            \
-        return end([] { return next(); });                                                                         \
-    }                                                                                                              \
-    extern "C" RUBATO_API int prefix##_Comm_free(MPI_Comm* comm) {                                                 \
-        static const auto next = next_function(prefix##_Comm_free, #prefix "_Comm_free");                          \
-        return release(comm, [&] { return next(comm); });                                                          \
-    }                                                                                                              \
-    extern "C" RUBATO_API int prefix##_Comm_disconnect(MPI_Comm* comm) {                                           \
-        static const auto next = next_function(prefix##_Comm_disconnect, #prefix "_Comm_disconnect");              \
-        return release(comm, [&] { return next(comm); });                                                          \
+        return end(__builtin_return_address(0), [] { return next(); });                                            \
     }
 
 ENTRIES(MPI)

@@ -7,11 +7,6 @@ namespace rubato::preload {
 
 using mpi::check;
 
-mpi_board::~mpi_board() {
-    if (std::uncaught_exceptions() > exceptions_) return;
-    for (auto& [ticket, e] : exchanges_) PMPI_Wait(&e.request, MPI_STATUS_IGNORE);
-}
-
 std::uint64_t mpi_board::gather(std::span<const std::byte> mine) {
     exchange& e = exchanges_[++last_];
     e.mine.assign(mine.begin(), mine.end());
@@ -35,6 +30,16 @@ std::vector<std::byte> mpi_board::take(std::uint64_t ticket) {
     std::vector<std::byte> all = std::move(found->second.all);
     exchanges_.erase(found);
     return all;
+}
+
+bool mpi_board::is_quiet() {
+    while (!exchanges_.empty()) {
+        int done = 0;
+        check(PMPI_Test(&exchanges_.begin()->second.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        if (done == 0) return false;
+        exchanges_.erase(exchanges_.begin());
+    }
+    return true;
 }
 
 const model& mpi_board::network() {

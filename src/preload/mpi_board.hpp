@@ -15,8 +15,6 @@ public:
     /// Without `network`, it is measured when first needed.
     mpi_board(MPI_Comm comm, mpi::communicator& ours, std::optional<model> network)
         : comm_(comm), ours_(ours), is_given_(network.has_value()), network_(network) {}
-    /// Completes what is under way, unless an error is thrown: then other ranks may never come to it.
-    ~mpi_board() override;
     mpi_board(const mpi_board&) = delete;
     mpi_board& operator=(const mpi_board&) = delete;
 
@@ -26,6 +24,8 @@ public:
     void synchronise() override { ours_.synchronise(); }
     const model& network() override;
     void doubt_network() override;
+    /// Whether nothing is under way any more.
+    bool is_quiet();
     time_ns now() override { return own_time(); }
 
 private:
@@ -41,7 +41,6 @@ private:
     std::optional<model> network_;
     std::map<std::uint64_t, exchange> exchanges_{};
     std::uint64_t last_ = 0;
-    int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace rubato::preload

@@ -4,11 +4,13 @@
 #include "preload/lasting.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/next.hpp"
+#include "preload/own_requests.hpp"
 #include "preload/session.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -16,11 +18,12 @@
 namespace rubato::preload {
 
 struct known_call : persistent_call {
-    MPI_Request under_way = MPI_REQUEST_NULL;  // of a call that Rubato makes
-    bool was_native = false;                   // MPI has made a call of it, though Rubato was to
+    bool was_native = false;  // MPI has made a call of it, though Rubato was to
 
     /// The program's request is never started, and means nothing to MPI.
     bool is_ours() const { return by != nullptr && !was_native; }
+    /// Of a call that Rubato makes.
+    MPI_Request under_way() const { return what ? what->under_way.load() : MPI_REQUEST_NULL; }
 };
 
 namespace {
@@ -50,17 +53,25 @@ known_call* known(MPI_Request r) {
 
 using native_start = std::function<int(std::span<MPI_Request>)>;
 
-int report_active() {
-    PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_REQUEST);
-    return MPI_ERR_REQUEST;
+int report(int error) {
+    PMPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
+    return error;
 }
 
 int start_planned(known_call& c, MPI_Request& request, const native_start& native) {
-    if (c.under_way != MPI_REQUEST_NULL) return report_active();
-    return c.by->start({c.what, &c.what->facts}, &c.under_way, [&] {
+    if (c.under_way() != MPI_REQUEST_NULL) return report(MPI_ERR_REQUEST);
+    MPI_Request started = MPI_REQUEST_NULL;
+    const auto leave = [&] {
         c.was_native = true;
         return native({&request, 1});
-    });
+    };
+    // MPI may free it in another thread, when the next call is under way.
+    const auto note_freed = [what = c.what](MPI_Request freed) {
+        what->under_way.compare_exchange_strong(freed, MPI_REQUEST_NULL);
+    };
+    const int code = c.by->start({c.what, &c.what->facts}, &started, leave, note_freed);
+    if (started != MPI_REQUEST_NULL) c.what->under_way = started;
+    return code;
 }
 
 /// Those that Rubato makes, then the others as the program would have.
@@ -86,7 +97,7 @@ int start_each(std::span<MPI_Request> requests, const native_start& native) {
     return code;
 }
 
-int start_and_note(session& now, std::span<MPI_Request> requests, const native_start& native) noexcept {
+int start_and_note(session& now, std::span<MPI_Request> requests, const native_start& native) {
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
@@ -105,7 +116,7 @@ int start_and_note(session& now, std::span<MPI_Request> requests, const native_s
             observe::add(*c->row, c->bytes, each);
             now.recorder()->keep_call(*c->row, observe::no_invocation, c->bytes, arrival, exit);
         }
-        const bool helped = c->helped && c->under_way == MPI_REQUEST_NULL;
+        const bool helped = c->helped && c->under_way() == MPI_REQUEST_NULL;
         std::optional<observe::visit> visited;
         if (c->watched != nullptr) {
             visited = c->visited;
@@ -118,21 +129,50 @@ int start_and_note(session& now, std::span<MPI_Request> requests, const native_s
 }
 
 template <class Native>
-int start(std::span<MPI_Request> requests, const Native& native) {
+int start(const void* site, std::span<MPI_Request> requests, const Native& native) {
     session* const now = running.load(std::memory_order_acquire);
-    if (inside || now == nullptr || all().size == 0) return native(requests);
+    if (now == nullptr || all().size == 0 || is_inside(site)) return native(requests);
     return start_and_note(*now, requests, native);
 }
 
+// Collectives cannot be cancelled, nor their requests freed before they have ended. These are the errors that programs
+// get for the MPI library's own non-blocking ones.
+#ifdef MPICH_VERSION
+constexpr int error_of_free = MPI_ERR_OTHER;
+constexpr int error_of_cancel = MPI_ERR_INTERN;
+constexpr bool frees_ended = false;  // the program must wait for it
+#else
+constexpr int error_of_free = MPI_ERR_REQUEST;
+constexpr int error_of_cancel = MPI_ERR_REQUEST;
+constexpr bool frees_ended = true;
+#endif
+
+/// Whether it is one of ours; nothing is looked up where there can be none. With its end.
+std::optional<bool> own_has_ended(const MPI_Request* request) {
+    const session* const now = running.load(std::memory_order_acquire);
+    if (request == nullptr || now == nullptr || !now->makes_requests()) return std::nullopt;
+    return own_requests().has_ended(*request);
+}
+
 template <class Native>
-int release(const MPI_Request* request, const Native& native) {
+int cancel(const MPI_Request* request, const Native& native) {
+    return own_has_ended(request) ? report(error_of_cancel) : native();
+}
+
+template <class Native>
+int release(const void* site, const MPI_Request* request, const Native& native) {
+    if (is_inside(site)) return native();
+    if (const std::optional<bool> ended = own_has_ended(request); ended && !(*ended && frees_ended))
+        return report(error_of_free);
     const completed_requests noting(1, request);
     if (request == nullptr || all().size == 0) return native();
+    MPI_Request call = MPI_REQUEST_NULL;  // that has ended, and that nobody has waited for
     std::unique_lock lock(all().mutex);
     if (const known_call* const c = all().find(*request)) {
-        if (c->under_way != MPI_REQUEST_NULL) {
+        call = c->under_way();
+        if (!own_requests().has_ended(call).value_or(true)) {
             lock.unlock();
-            return report_active();
+            return report(MPI_ERR_REQUEST);
         }
         all().ours -= c->by != nullptr;
         session* const now = running.load(std::memory_order_acquire);
@@ -142,6 +182,10 @@ int release(const MPI_Request* request, const Native& native) {
         all().size = all().requests.size();
     }
     lock.unlock();
+    if (call != MPI_REQUEST_NULL) {
+        const guard passing;
+        PMPI_Request_free(&call);
+    }
     return native();
 }
 
@@ -165,7 +209,7 @@ bool is_idle(MPI_Request request) noexcept {
     if (all().size == 0) return false;
     const known_call* const c = known(request);
     if (c == nullptr) return false;
-    if (c->is_ours()) return c->under_way == MPI_REQUEST_NULL;
+    if (c->is_ours()) return c->under_way() == MPI_REQUEST_NULL;
     const guard passing;
     int flag = 0;
     PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
@@ -183,7 +227,7 @@ calls_under_way::calls_under_way(int count, MPI_Request* requests) noexcept : re
                 calls_.assign(requests, requests + count);
                 replaced_.resize(calls_.size());
             }
-            calls_[static_cast<std::size_t>(i)] = c->under_way;
+            calls_[static_cast<std::size_t>(i)] = c->under_way();
             replaced_[static_cast<std::size_t>(i)] = c;
         }
     } catch (const std::bad_alloc& e) {
@@ -194,7 +238,7 @@ calls_under_way::calls_under_way(int count, MPI_Request* requests) noexcept : re
 calls_under_way::~calls_under_way() {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
         if (replaced_[i] != nullptr)
-            replaced_[i]->under_way = calls_[i];
+            replaced_[i]->what->under_way = calls_[i];  // MPI may free it later, in another thread
         else
             requests_[i] = calls_[i];
     }
@@ -208,17 +252,22 @@ using namespace rubato::preload;
     extern "C" RUBATO_API int prefix##_Start(MPI_Request* request) {                                                \
         static const auto next = next_function(prefix##_Start, #prefix "_Start");                                   \
         if (request == nullptr) return next(request);                                                               \
-        return start({request, 1}, [](std::span<MPI_Request> one) { return next(one.data()); });                    \
+        return start(__builtin_return_address(0), {request, 1},                                                     \
+                     [](std::span<MPI_Request> one) { return next(one.data()); });                                  \
     }                                                                                                               \
     extern "C" RUBATO_API int prefix##_Startall(int count, MPI_Request* requests) {                                 \
         static const auto next = next_function(prefix##_Startall, #prefix "_Startall");                             \
         if (requests == nullptr || count <= 0) return next(count, requests);                                        \
-        return start({requests, static_cast<std::size_t>(count)},                                                   \
+        return start(__builtin_return_address(0), {requests, static_cast<std::size_t>(count)},                      \
                      [](std::span<MPI_Request> some) { return next(static_cast<int>(some.size()), some.data()); }); \
     }                                                                                                               \
     extern "C" RUBATO_API int prefix##_Request_free(MPI_Request* request) {                                         \
         static const auto next = next_function(prefix##_Request_free, #prefix "_Request_free");                     \
-        return release(request, [&] { return next(request); });                                                     \
+        return release(__builtin_return_address(0), request, [&] { return next(request); });                        \
+    }                                                                                                               \
+    extern "C" RUBATO_API int prefix##_Cancel(MPI_Request* request) {                                               \
+        static const auto next = next_function(prefix##_Cancel, #prefix "_Cancel");                                 \
+        return cancel(request, [&] { return next(request); });                                                      \
     }
 
 ENTRIES(MPI)

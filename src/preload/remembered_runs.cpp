@@ -1,6 +1,6 @@
 #include "preload/remembered_runs.hpp"
 
-#include "files/output_file.hpp"
+#include "files/own_folder.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "preload/gather_bytes.hpp"
@@ -27,6 +27,13 @@ std::int64_t seconds_now() {
 
 void say(const std::exception& e) { std::fprintf(stderr, "rubato: %s; this run goes on without it\n", e.what()); }
 
+/// Those of the user's cache are the user's.
+fs::path without_links(const fs::path& folder) {
+    std::error_code none;
+    fs::path real = fs::weakly_canonical(folder, none);
+    return none ? folder : real;
+}
+
 void add(profiles::networks& to, const profiles::networks& more) {
     if (to.within.empty()) to.within = more.within;
     if (to.between.empty()) to.between = more.between;
@@ -51,11 +58,18 @@ void remembered_runs::begin(MPI_Comm comm, const settings& how, profiles::key of
     remember_networks(before_.models);
 }
 
-/// Empty if there is none.
+/// Empty if there is none, or it is not ours; the latter is said.
 std::string remembered_runs::place(const settings& how) const {
     if (named_) return how.profile;
     const auto folder = profiles::default_folder();
-    return folder ? profiles::file_of(*folder, profiles::name_of(key_)).string() : "";
+    if (!folder) return "";
+    try {
+        if (access(folder->c_str(), W_OK) == 0) (void)files::own_folder::find(without_links(*folder));
+    } catch (const std::exception& e) {
+        say(e);
+        return "";
+    }
+    return profiles::file_of(*folder, profiles::name_of(key_)).string();
 }
 
 /// Its text if it is a profile of such runs; else nothing, and one line says why.
@@ -82,19 +96,20 @@ void remembered_runs::keep(const profiles::group& where, std::vector<experience>
     if (learned_.known.size() > 2 * profiles::most_experiences) profiles::trim(learned_);
 }
 
-void remembered_runs::end(MPI_Comm comm) noexcept {
+void remembered_runs::end(MPI_Comm comm) {
     if (file_.empty()) return;
+    std::string mine;
     try {
-        std::string mine;
-        try {
-            learned_.of = key_;
-            learned_.models = known_networks();
-            mine = profiles::to_text(learned_);
-        } catch (const std::bad_alloc&) {
-            mine.clear();  // rank 0 waits for it all the same
-        }
-        const auto kept = gather_bytes(comm, std::as_bytes(std::span(mine)));
-        if (!kept.empty()) write(kept);
+        learned_.of = key_;
+        learned_.models = known_networks();
+        mine = profiles::to_text(learned_);
+    } catch (const std::exception&) {
+        mine.clear();  // rank 0 waits for it all the same
+    }
+    const auto kept = gather_bytes(comm, std::as_bytes(std::span(mine)));
+    if (kept.empty()) return;
+    try {
+        write(kept);
     } catch (const std::exception& e) {
         if (named_) say(e);
     }
@@ -118,8 +133,7 @@ void remembered_runs::write(const std::vector<std::vector<std::byte>>& kept) {
     add(models, all.models);
     all.models = models;
     if (all.known.empty() && all.models.empty()) return;
-    std::error_code none;
-    if (!named_) fs::create_directories(fs::path(file_).parent_path(), none);
+    if (!named_) (void)files::own_folder::at(without_links(fs::path(file_).parent_path()));
     profiles::write(all, file_);
 }
 

@@ -29,7 +29,8 @@ public:
     /// What this process knows for others; several threads may.
     void keep(const profiles::group& where, std::vector<experience> learned);
     /// Rank 0 gets what all have kept, and writes it with what it knew. Collective, as `begin`.
-    void end(MPI_Comm comm) noexcept;
+    /// Throws if ranks cannot talk to each other.
+    void end(MPI_Comm comm);
 
 private:
     std::string place(const settings& how) const;

@@ -1,11 +1,14 @@
 #include "preload/session.hpp"
 
+#include "core/build.hpp"
 #include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "mpi/synchronise.hpp"
 #include "observe/observation.hpp"
 #include "observe/run_begun.hpp"
 #include "preload/gather_bytes.hpp"
+#include "preload/graph_tags.hpp"
+#include "preload/guard.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/network.hpp"
 
@@ -14,34 +17,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 
-#include <link.h>
 #include <unistd.h>
 
 namespace rubato::preload {
 namespace {
 
 using mpi::check;
-
-/// The file that holds librubato_mpi.
-address_range own_addresses() {
-    address_range found;
-    dl_iterate_phdr(
-        [](dl_phdr_info* file, std::size_t, void* result) {
-            address_range all{~std::uintptr_t{0}, 0};
-            for (int i = 0; i < file->dlpi_phnum; ++i) {
-                const auto& segment = file->dlpi_phdr[i];
-                if (segment.p_type != PT_LOAD) continue;
-                all.begin = std::min<std::uintptr_t>(all.begin, file->dlpi_addr + segment.p_vaddr);
-                all.end = std::max<std::uintptr_t>(all.end, file->dlpi_addr + segment.p_vaddr + segment.p_memsz);
-            }
-            if (!all.holds(reinterpret_cast<const void*>(&mpi::run_native))) return 0;
-            *static_cast<address_range*>(result) = all;
-            return 1;
-        },
-        &found);
-    return found;
-}
 
 std::string host_name() {
     std::array<char, 256> name{};
@@ -98,18 +82,58 @@ void warn_of_unknown(const variables& said) {
                          name.c_str());
 }
 
+/// What a user names is used, even if Rubato itself would not.
+void warn_of_differing_bits(const settings& how, const std::optional<rules>& by) {
+    if (how.reproducible) return;  // floating-point numbers are left to the MPI library
+    std::vector<std::string> warnings;
+    if (by) warnings = cautions(*by);
+    if (how.mode == mode::force)
+        if (const auto said = caution(find_algorithm(how.force))) warnings.push_back(*said);
+    for (const std::string& w : warnings) std::fprintf(stderr, "rubato: %s\n", w.c_str());
+}
+
 std::uint64_t calls_in(const observe::observation& o) {
     std::uint64_t calls = o.lost;
     for (const observe::row& r : o.rows) calls += r.calls;
     return calls;
 }
 
+/// What ranks do together has failed on this one: the others wait for it.
+[[noreturn]] void end_all(const std::exception& e) noexcept {
+    std::fprintf(stderr, "rubato: %s\n", e.what());
+    PMPI_Abort(MPI_COMM_WORLD, 2);
+    std::abort();
+}
+
+std::terminate_handler programs_handler = nullptr;
+
+/// Some destructors need memory, such as those of JSON's objects. Where that fails there is nothing to catch; but who
+/// reads the error should know that it is ours.
+[[noreturn]] void end_or_terminate() {
+    try {
+        if (inside && std::current_exception()) std::rethrow_exception(std::current_exception());
+    } catch (const std::exception& e) {
+        end_all(e);
+    } catch (...) {
+        // It is none of ours.
+    }
+    programs_handler();
+    std::abort();
+}
+
+/// Thrown on all ranks.
+struct wrong_settings : error {
+    using error::error;
+};
+
 }  // namespace
 
 session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
+    pass_graph_tags();
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
-    own_ = own_addresses();
+    own_ = address_range::of(reinterpret_cast<const void*>(&mpi::run_native));
+    compare_builds();
     agree_on_settings();
     const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
@@ -133,6 +157,13 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
 
 session::~session() = default;
 
+/// The first that ranks say to each other. It must never change: later and earlier builds say it, too.
+void session::compare_builds() const {
+    std::array<std::int64_t, 2> least{source_hash(), -source_hash()};
+    check(PMPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, comm_->get()), "MPI_Allreduce");
+    if (least[0] != -least[1]) throw different_builds();
+}
+
 /// Rank 0 says what its settings are, or what is wrong with them.
 void session::agree_on_settings() {
     variables said;
@@ -147,13 +178,16 @@ void session::agree_on_settings() {
             const bool named = !settings_.output.empty();
             settings_.output = said["RUBATO_OUTPUT"] = absolute_output(settings_.output);
             if (!settings_.model.empty()) said["RUBATO_MODEL"] = settings_.model;
-            if (settings_.mode == mode::rules) rules_text = to_string(rules::read(settings_.rules));
+            std::optional<rules> by;
+            if (settings_.mode == mode::rules) by = rules::read(settings_.rules);
+            if (by) rules_text = to_string(*by);
+            warn_of_differing_bits(settings_, by);
             if (!settings_.profile.empty()) {
                 settings_.profile = said["RUBATO_PROFILE"] = absolute_profile(settings_.profile);
                 if (settings_.mode == mode::automatic) check_profile(settings_.profile);
             }
             try {
-                check_output(settings_.output);
+                check_output(settings_.output, settings_.every_call.has_value());
                 start_recording();
                 const auto said_mode = said.find("RUBATO_MODE");
                 const std::string_view name = said_mode == said.end() ? "observe" : std::string_view(said_mode->second);
@@ -169,7 +203,7 @@ void session::agree_on_settings() {
         }
     }
     wrong = mpi::broadcast(comm_->get(), std::move(wrong));
-    if (!wrong.empty()) throw error(wrong);
+    if (!wrong.empty()) throw wrong_settings(wrong);
     std::string text;
     for (const auto& [name, value] : said) text += fmt::format("{}={}{}", name, value, '\0');
     text = mpi::broadcast(comm_->get(), std::move(text));
@@ -225,87 +259,95 @@ void session::remember() {
 
 void session::add_common_time() {
     mpi::synchronise(comm_->get(), 0, clock_, {.first = 10, .again = 5});
-    observe::recorder* const recorder = notes_.recorder();
-    if (recorder == nullptr) return;
-    const time_ns own = clock_.own();
-    recorder->common_time(own, clock_.to_common(own));
+    notes_.alone([&](observe::recorder& to) {
+        const time_ns own = clock_.own();
+        to.common_time(own, clock_.to_common(own));
+    });
 }
 
 /// The report needs a model to estimate the times of other algorithms.
 void session::note_network() {
     if (ranks_ < 2) return;
-    const std::string text = settings_.model.empty() ? to_string(network_of(comm_->get(), hosts_)) : settings_.model;
-    if (rank_ == 0 && notes_.recorder() != nullptr) notes_.recorder()->note(fmt::format(R"({{"model":"{}"}})", text));
+    std::optional<model> network;
+    if (settings_.model.empty()) network = network_of(comm_->get(), hosts_);
+    if (rank_ != 0) return;
+    notes_.alone([&](observe::recorder& to) {
+        to.note(fmt::format(R"({{"model":"{}"}})", network ? to_string(*network) : settings_.model));
+    });
+}
+
+/// On rank 0; false if there is nothing to write.
+bool session::write_parts(const std::vector<std::vector<std::byte>>& received) const {
+    const std::filesystem::path file = settings_.output;
+    std::vector<observe::part> parts;
+    for (const auto& bytes : received)
+        if (auto one = observe::decode(bytes)) parts.push_back(std::move(*one));
+    if (parts.empty()) return false;
+    const observe::observation all = observe::summarise(parts);
+    observe::remove_calls(file);
+    observe::write(all, file);
+    std::fputs(
+        fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(), calls_in(all), shown(file))
+            .c_str(),
+        stderr);
+    return true;
 }
 
 void session::write_file() {
-    const std::filesystem::path file = settings_.output;
-    observe::recorder* const recorder = notes_.recorder();
-    const std::vector<std::vector<std::byte>> received =
-        gather_bytes(comm_->get(), recorder != nullptr ? recorder->bytes() : std::vector<std::byte>{});
+    std::vector<std::byte> mine;
+    notes_.alone([&](const observe::recorder& from) { mine = from.bytes(); });
+    const std::vector<std::vector<std::byte>> received = gather_bytes(comm_->get(), mine);
     dog_.reset();  // all ranks have come
-    std::string wrong = "nobody has recorded anything";
+    int written = 0;
     if (rank_ == 0) {
         try {
-            std::vector<observe::part> parts;
-            for (const auto& bytes : received)
-                if (auto one = observe::decode(bytes)) parts.push_back(std::move(*one));
-            if (!parts.empty()) {
-                const observe::observation all = observe::summarise(parts);
-                observe::remove_calls(file);
-                observe::write(all, file);
-                std::fputs(fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(),
-                                       calls_in(all), shown(file))
-                               .c_str(),
-                           stderr);
-                wrong.clear();
-            }
+            written = write_parts(received) ? 1 : 0;
         } catch (const std::exception& e) {
-            wrong = e.what();
-            notes_.warn(fmt::format("{}; what each rank saw is in {}.parts", wrong, file.string()));
+            std::fprintf(stderr, "rubato: %s; what each rank saw is in %s.parts\n", e.what(), settings_.output.c_str());
         }
     }
-    wrong = mpi::broadcast(comm_->get(), std::move(wrong));
-    if (wrong.empty() && recorder != nullptr) recorder->finish();
+    check(PMPI_Bcast(&written, 1, MPI_INT, 0, comm_->get()), "MPI_Bcast");
+    if (written != 0) notes_.alone([](observe::recorder& to) { to.finish(); });
 }
 
+/// All ranks take part in each step, so an error of one of them must not make it leave some out.
 void session::end() noexcept {
     if (dog_) dog_->enter({.in = observe::waiting::finalize}, own_time());
     started_natively().end();
     try {
-        communicators_.end_pilots();
+        pilots_.end_all();
         add_common_time();
         note_network();
         runs_.end(comm_->get());
         write_file();
         comm_.reset();
     } catch (const std::exception& e) {
-        notes_.warn(e.what());
+        end_all(e);
     }
     dog_.reset();
 }
 
 namespace {
 
-/// Other ranks may be waiting for this one.
-void end_all(const std::exception& e) noexcept {
-    std::fprintf(stderr, "rubato: %s\n", e.what());
-    PMPI_Abort(MPI_COMM_WORLD, 2);
+/// What all ranks have found alike.
+void say_once(const std::exception& e) noexcept {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
 }
 
 }  // namespace
 
 void begin_session(time_ns begin) noexcept {
+    programs_handler = std::set_terminate(end_or_terminate);
     try {
         auto* const made = new session(begin);  // never deleted: its communicators' attributes outlive MPI_Finalize
         running = made;
         made->communicators().prepare(MPI_COMM_WORLD);
-    } catch (const mpi::mpi_error& e) {
-        end_all(e);
-    } catch (const error& e) {  // thrown on all ranks
-        int rank = 0;
-        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
+    } catch (const different_builds& e) {
+        say_once(e);
+    } catch (const wrong_settings& e) {
+        say_once(e);
         PMPI_Finalize();
         std::fflush(nullptr);
         _exit(2);

@@ -1,6 +1,7 @@
 // The drop-in between MPI_Init and MPI_Finalize.
 #pragma once
 
+#include "preload/address_range.hpp"
 #include "preload/communicator_table.hpp"
 #include "preload/settings.hpp"
 #include "preload/watchdog.hpp"
@@ -15,20 +16,17 @@ class private_communicator;
 
 namespace rubato::preload {
 
-/// The addresses of a loaded file.
-struct address_range {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-
-    bool holds(const void* address) const {
-        const auto a = reinterpret_cast<std::uintptr_t>(address);
-        return a >= begin && a < end;
-    }
+/// Ranks have different builds of Rubato.
+struct different_builds : error {
+    different_builds()
+        : error("ranks have different builds of Rubato",
+                "their plans or messages may differ, so the program runs without it",
+                "install the same build on all hosts") {}
 };
 
 class session {
 public:
-    /// Collective over MPI_COMM_WORLD. Throws `error`, on all ranks, if a setting is wrong.
+    /// Collective over MPI_COMM_WORLD. Throws `error`, on all ranks, if a setting is wrong, and `different_builds`.
     explicit session(time_ns begin);
     ~session();
     session(const session&) = delete;
@@ -39,6 +37,9 @@ public:
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
 
+    /// Whether some requests of the program's may be Rubato's.
+    bool makes_requests() const { return pilots_.makes_pilots_early(); }
+
     /// Null if this rank records nothing.
     observe::recorder* recorder() { return notes_.recorder(); }
     /// Null: there is none.
@@ -48,6 +49,7 @@ public:
     void end() noexcept;
 
 private:
+    void compare_builds() const;
     void agree_on_settings();
     void help_started();
     void start_recording();
@@ -55,6 +57,7 @@ private:
     void remember();
     void add_common_time();
     void note_network();
+    bool write_parts(const std::vector<std::vector<std::byte>>& received) const;
     void write_file();
 
     time_ns begin_;  // when MPI_Init was called
@@ -63,7 +66,7 @@ private:
     int ranks_ = 1;
     std::vector<std::int32_t> hosts_{};  // of each rank
     settings settings_{};
-    address_range own_{};
+    address_range own_{};  // of librubato_mpi
     common_clock clock_{};
     journal notes_{};
     fleet pilots_{};

@@ -3,6 +3,7 @@
 #include "engine/background_thread.hpp"
 
 #include "files/output_file.hpp"
+#include "files/own_folder.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 
@@ -10,8 +11,8 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rubato::preload {
@@ -186,18 +187,17 @@ settings parse_settings(const variables& said) {
     return how;
 }
 
-void check_output(const std::string& file) {
+void check_output(const std::string& file, bool every_call) {
     if (!files::find_destination(file).plain)
         refuse("RUBATO_OUTPUT", file, "it is a device or a pipe, and the report reads a file", "name a file");
     (void)files::output_file(file);
-    std::error_code none;
-    const std::filesystem::path parts = file + ".parts";
-    if (std::filesystem::exists(parts, none) && !std::filesystem::is_directory(parts, none))
-        refuse("RUBATO_OUTPUT", file, fmt::format("'{}' is no folder", parts.string()),
-               "remove it, or name another file");
+    (void)files::own_folder::find(file + ".parts");
+    if (every_call) (void)files::own_folder::find(file + ".calls");
 }
 
 void check_profile(const std::string& file) {
+    struct stat there {};
+    if (stat(file.c_str(), &there) == 0 && there.st_uid != geteuid()) return;  // the run says so, and does without
     if (!files::find_destination(file).plain)
         refuse("RUBATO_PROFILE", file, "it is a device or a pipe, and the next run reads a file",
                "name a file, or off");

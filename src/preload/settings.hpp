@@ -56,9 +56,9 @@ struct settings {
 /// Throws if a value is wrong.
 settings parse_settings(const variables& said);
 
-/// Throws unless it is a plain file, or one could be made, and its parts can be kept beside it.
-void check_output(const std::string& file);
-/// Throws unless it is a plain file here that may be replaced, or one could be made.
+/// Throws unless it is a plain file, or one could be made, and its parts, or every call, can be kept beside it.
+void check_output(const std::string& file, bool every_call);
+/// Throws unless it is a plain file here that may be replaced, or that is another user's, or one could be made.
 void check_profile(const std::string& file);
 
 }  // namespace rubato::preload

@@ -1,6 +1,8 @@
 #include "preload/watchdog.hpp"
 
+#include "core/signals_blocked.hpp"
 #include "mpi/predefined.hpp"
+#include "observe/mapped_file.hpp"
 #include "preload/arguments.hpp"
 #include "preload/call_place.hpp"
 #include "rubato/clock.hpp"
@@ -10,10 +12,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <utility>
 
 #include <pthread.h>
 #include <unistd.h>
-#include <csignal>
 
 namespace rubato::preload {
 namespace {
@@ -22,24 +24,6 @@ namespace {
 constexpr int status_of_ended = 124;
 /// Of calls that wait, in one report.
 constexpr std::size_t most_calls = 4;
-
-/// The program's handlers of signals must not run in the watchdog's thread.
-template <class Run>
-std::thread thread_without_signals(Run run) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread made;
-    try {
-        made = std::thread(std::move(run));
-    } catch (...) {
-        pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return made;
-}
 
 [[noreturn]] void end_program() {
     std::fflush(stderr);
@@ -53,7 +37,8 @@ watchdog::watchdog(observe::recorder& to, place where, const watchdog_settings& 
     for (const mpi::predefined_type& t : mpi::predefined_types())
         if (t.type != MPI_DATATYPE_NULL) sizes_[bits_of(t.type)] = size_of_type(t.type);
     if (where_.rank == 0) seen_.resize(static_cast<std::size_t>(where_.ranks));
-    thread_ = thread_without_signals([this] { run(); });
+    const signals_blocked within;
+    thread_ = std::thread([this] { run(); });
 }
 
 watchdog::~watchdog() {
@@ -96,18 +81,64 @@ void watchdog::run() {
 }
 
 void watchdog::look() {
-    const bool stays = to_.explain_threads([this](std::uint64_t type) {
+    to_.explain_threads([this](std::uint64_t type) {
         const auto found = sizes_.find(type);
         return found != sizes_.end() ? found->second : 0;
     });
-    if (where_.apart && stays) to_.sync();
+    to_.beat();
+    if (where_.apart) to_.sync();
     if (where_.rank != 0) {
         if (how_.ends && observe::tells_to_end(observe::part_of(where_.output, 0))) end_program();
         return;
     }
     const time_ns now = own_time();
+    leave_out_own_pause(now);
     if (++looks_ == 4) warn_of_unseen();
-    if (somebody_waits(now)) report(now);
+    begin_anew_after_stop(now);
+    if (!somebody_waits(now)) {
+        asked_.reset();
+    } else if (!asked_) {
+        asked_ = pulses_now();
+        asked_at_ = now;
+    } else if (const pulses silent = silent_since(*asked_); silent.empty() || now - asked_at_ >= how_.limit / 2) {
+        report(now, silent);
+        asked_.reset();
+    }
+}
+
+/// The whole program may have been stopped, or its machine.
+void watchdog::leave_out_own_pause(time_ns now) {
+    const time_ns since_last = now - std::exchange(last_look_, now);
+    if (looks_ == 0 || since_last <= 2 * interval()) return;
+    const time_ns pause = since_last - interval();
+    asked_at_ += pause;
+    for (auto& of_rank : seen_)
+        for (standing& s : of_rank) s.since += pause;
+}
+
+/// Whoever has waited for a process that was stopped has a whole limit once more.
+void watchdog::begin_anew_after_stop(time_ns now) {
+    if (stopped_.empty() || !silent_since(stopped_).empty()) return;
+    stopped_.clear();
+    said_.clear();
+    for (auto& of_rank : seen_)
+        for (standing& s : of_rank) s = {s.at, now};
+}
+
+watchdog::pulses watchdog::pulses_now() const {
+    pulses all;
+    for (std::int32_t r = 1; r < where_.ranks; ++r) all[r] = observe::beats_of(observe::part_of(where_.output, r));
+    return all;
+}
+
+/// The lock of a process that has ended is gone.
+watchdog::pulses watchdog::silent_since(const pulses& then) const {
+    pulses silent;
+    for (const auto& [r, beats] : then) {
+        const std::filesystem::path part = observe::part_of(where_.output, r);
+        if (observe::beats_of(part) == beats && observe::is_being_written(part)) silent.emplace(r, beats);
+    }
+    return silent;
 }
 
 void watchdog::warn_of_unseen() const {
@@ -150,14 +181,14 @@ time_ns watchdog::age_of(const observe::part& p, const observe::part_thread& t, 
     return std::clamp(by_clock, seen, seen + interval());
 }
 
-void watchdog::report(time_ns now) {
+void watchdog::report(time_ns now, const pulses& stopped) {
     std::vector<observe::watched_process> all;
     time_ns common = now;
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
         auto one = observe::glance_at(observe::part_of(where_.output, r));
         if (!one || one->who.rank != r) continue;
         if (r == 0) common = one->to_common(now);
-        all.push_back({std::move(*one), {}});
+        all.push_back({std::move(*one), {}, stopped.contains(r)});
         for (const observe::part_thread& t : all.back().seen.threads)
             all.back().ages.push_back(age_of(all.back().seen, t, now, common));
     }
@@ -173,8 +204,11 @@ void watchdog::report(time_ns now) {
     if (shown > most_calls) text += fmt::format("rubato: watchdog: {} more calls wait\n", shown - most_calls);
     for (auto& of_rank : seen_)
         for (standing& s : of_rank) s.said = s.said || now - s.since >= how_.limit;
+    if (!stopped.empty() && how_.ends && shown > 0)
+        text += "rubato: watchdog: the program is not ended as long as a process is stopped\n";
     std::fputs(text.c_str(), stderr);
-    if (!how_.ends || shown == 0) return;
+    stopped_ = stopped;
+    if (!how_.ends || shown == 0 || !stopped.empty()) return;
     std::fputs("rubato: watchdog: the program is ended\n", stderr);
     to_.tell_to_end();
     if (where_.apart) to_.sync();

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -56,7 +57,14 @@ private:
     void look();
     /// Whether a thread of any rank has been within a call for long, and nothing was said of that.
     bool somebody_waits(time_ns now);
-    void report(time_ns now);
+    /// How often other processes have beaten, by rank.
+    using pulses = std::map<std::int32_t, std::uint64_t>;
+    void leave_out_own_pause(time_ns now);
+    void begin_anew_after_stop(time_ns now);
+    pulses pulses_now() const;
+    /// Those that have not beaten since, and have not ended.
+    pulses silent_since(const pulses& then) const;
+    void report(time_ns now, const pulses& stopped);
     time_ns age_of(const observe::part& p, const observe::part_thread& t, time_ns now, time_ns common) const;
     void warn_of_unseen() const;
     time_ns interval() const;
@@ -78,6 +86,11 @@ private:
     std::vector<std::vector<standing>> seen_{};  // by rank and thread
     std::set<observe::call_id> said_{};
     int looks_ = 0;
+    time_ns last_look_{};
+    // When somebody has waited for the limit: before anything is said, all processes must have shown that they run.
+    std::optional<pulses> asked_{};
+    time_ns asked_at_{};
+    pulses stopped_{};  // of which it was said
 
     std::mutex mutex_{};
     std::condition_variable ends_{};

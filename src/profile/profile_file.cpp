@@ -1,5 +1,6 @@
 #include "files/json_lines.hpp"
 #include "files/output_file.hpp"
+#include "files/own_folder.hpp"
 #include "profile/experience_json.hpp"
 #include "profile/profile.hpp"
 #include "rubato/algorithm.hpp"
@@ -12,8 +13,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+
+#include <unistd.h>
 
 namespace rubato::profiles {
 namespace {
@@ -59,9 +60,10 @@ std::uint64_t hash_in(const std::string& text) {
     return hash;
 }
 
-bool is_known_here(const std::string& algorithm_id) {
+/// Another version may have other algorithms, or have used one whose ranks may get different bits.
+bool is_used_here(const std::string& algorithm_id) {
     return algorithm_id.empty() ||
-           std::ranges::any_of(algorithms(), [&](const algorithm& a) { return a.id == algorithm_id; });
+           std::ranges::any_of(algorithms(), [&](const algorithm& a) { return a.id == algorithm_id && a.same_bits; });
 }
 
 /// What directors rely on: arrivals of all ranks or of none, a root that is there.
@@ -72,7 +74,7 @@ void take_experience(profile& p, const json& fields) {
     if (where.size < 1 || where.size > p.of.ranks || what.kind.root.value >= where.size ||
         (!what.arrivals.empty() && what.arrivals.size() != ranks))
         make_no_sense("an experience that contradicts itself");
-    if (is_known_here(what.algorithm)) p.put(where, std::move(what), fields.at("met").get<std::int64_t>());
+    if (is_used_here(what.algorithm)) p.put(where, std::move(what), fields.at("met").get<std::int64_t>());
 }
 
 }  // namespace
@@ -127,16 +129,20 @@ profile parse(std::string_view text, const std::string& file) {
 }
 
 std::string text_of(const std::string& file) {
-    constexpr std::uintmax_t longest = 2 * most_bytes;
+    constexpr std::size_t longest = 2 * most_bytes;
     constexpr std::string_view instead = "give a file that 'rubato exec --mode auto --profile FILE' has written";
-    std::error_code none;
-    if (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none))
-        throw error(fmt::format("cannot read '{}'", file), "it is no plain file", instead);
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw error(fmt::format("cannot read '{}'", file), std::strerror(errno), instead);
-    if (std::filesystem::file_size(file, none) > longest)
+    const files::plain_file in(file, files::plain_file::links::followed);
+    if (!in.is_open())
+        throw error(fmt::format("cannot read '{}'", file),
+                    errno == EINVAL ? "it is no plain file" : std::strerror(errno), instead);
+    if (in.owner() != geteuid())
+        throw error(fmt::format("cannot use '{}'", file), files::belongs_to(in.owner()),
+                    "give a copy of it that is yours");
+    if (in.size() > longest)
         throw error(fmt::format("'{}' is no profile", file), "it is longer than a profile can be", instead);
-    return {std::istreambuf_iterator<char>(in), {}};
+    std::string text(in.size(), ' ');
+    text.resize(in.read(0, text.data(), text.size()));
+    return text;
 }
 
 void write(const profile& p, const std::string& file) { files::output_file(file).write(to_text(p)); }

@@ -26,6 +26,8 @@ public:
     template <class T>
     T get() {
         need(sizeof(T));
+        taken_ += sizeof(T);
+        if (taken_ > content_.size()) wrong("ranks, or what waits for operations, share its bytes");
         T value = 0;
         for (std::size_t i = 0; i < sizeof(T); ++i)
             value = static_cast<T>(value | static_cast<T>(T{static_cast<unsigned char>(content_[at_ + i])} << (8 * i)));
@@ -49,6 +51,7 @@ private:
     std::string_view content_;
     const std::string& name_;
     std::size_t at_ = 0;
+    std::size_t taken_ = 0;  ///< bytes, so that no more memory is needed than the file is long
 };
 
 struct waiting {  // for one operation

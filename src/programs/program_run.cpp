@@ -70,10 +70,10 @@ private:
                             "give another algorithm");
             check(*given, problem_);
         }
-        std::vector<candidate> among = candidates_for(
-            problem_, call_.chunk, network, false, call_.segments > 0 ? std::optional(call_.segments) : std::nullopt);
-        std::erase_if(among,
-                      [&](const candidate& c) { return given != nullptr ? c.use != given : c.use->arrival_aware; });
+        const std::optional<std::uint32_t> cut = call_.segments > 0 ? std::optional(call_.segments) : std::nullopt;
+        std::vector<candidate> among = given != nullptr ? candidates_of(*given, problem_, call_.chunk, network, cut)
+                                                        : candidates_for(problem_, call_.chunk, network, false, cut);
+        std::erase_if(among, [&](const candidate& c) { return given == nullptr && c.use->arrival_aware; });
         // Where nothing is left to choose, nothing need be simulated.
         const std::vector<candidate> best = given != nullptr && among.size() == 1
                                                 ? among

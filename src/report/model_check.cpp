@@ -114,7 +114,7 @@ void check_choice(measured_case& c, const model& network) {
     const collective_traits& t = traits(parse_collective(c.in.collective));
     for (const entry& e : c.entries) {
         const auto known = std::ranges::find(algorithms(), e.id, &algorithm::id);
-        if (known == algorithms().end() || known->dynamic != nullptr || e.calls.empty()) continue;
+        if (known == algorithms().end() || known->dynamic != nullptr || !known->same_bits || e.calls.empty()) continue;
         p = problem_of(c, e, *known);
         candidate way{&*known, e.name};
         way.segments = p.segments;

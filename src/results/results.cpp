@@ -7,8 +7,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -74,16 +72,6 @@ void read_file(const std::string& file, std::vector<run>& runs) {
     });
 }
 
-/// An interrupted run may have left half a line, which is ignored; a new line must not be appended to it.
-void drop_cut_line(const std::filesystem::path& path) {
-    std::error_code none;
-    if (!std::filesystem::is_regular_file(path, none)) return;
-    std::ifstream in(path, std::ios::binary);
-    const std::string all(std::istreambuf_iterator<char>(in), {});
-    const std::size_t whole = all.rfind('\n') + 1;  // 0 if there is none
-    if (whole < all.size()) std::filesystem::resize_file(path, whole, none);
-}
-
 }  // namespace
 
 std::vector<run> read(std::span<const std::string> files) {
@@ -136,8 +124,9 @@ recorder::recorder(std::string file, existing how) : file_(std::move(file)) {
         throw error(fmt::format("no room for '{}'", file_),
                     fmt::format("its disk has {} left", format_bytes(static_cast<std::int64_t>(room.available))),
                     fmt::format("make room for {}, or write elsewhere", format_bytes(enough)));
-    if (how == existing::append) drop_cut_line(path);
     out_.emplace(file_);
+    // An interrupted run may have left half a line, which is ignored; a new line must not be appended to it.
+    if (how == existing::append) out_->drop_cut_line();
 }
 
 void recorder::line(const char* kind, const json& fields) {

@@ -75,7 +75,7 @@ size_key promises::size(std::int32_t r, buffer where, block shape) const {
 }
 
 value promises::made_of(block origin, std::int32_t low, std::int32_t high) const {
-    return {origin, std::make_shared<contributions>(contributions::interval(p_.ranks, low, high))};
+    return {origin, std::make_shared<contributions>(contributions::interval(p_.ranks, low, high)), 0};
 }
 
 std::optional<std::pair<std::int32_t, block>> promises::sent_as(std::int32_t r, block b) const {
@@ -93,7 +93,7 @@ std::optional<value> promises::combined_sources(std::int32_t r, block b) const {
         c.high = std::max(c.high, n.rank);
     }
     if (c.high < 0) return std::nullopt;
-    return value{b, std::make_shared<contributions>(std::move(c))};
+    return value{b, std::make_shared<contributions>(std::move(c)), 0};
 }
 
 std::optional<value> promises::at_end(std::int32_t r, block b) const {

@@ -31,6 +31,7 @@ struct RUBATO_API contributions {
 struct value {
     block origin = 0;
     std::shared_ptr<const contributions> by{};
+    std::uint32_t expression = 0;  ///< how it was combined, as symbolic runs number that
 };
 
 /// "input block 3 of 0..7"

@@ -127,7 +127,7 @@ void shape_table::serve_in_order(const std::array<std::uint8_t, step_names.size(
                 shape_step& t = each.steps[s];
                 if (port == 0) t.ports_before = 0;
                 t.next[port] = shape::none;
-                if ((ports[static_cast<std::size_t>(t.kind)] >> port & 1U) == 0) continue;
+                if ((unsigned{ports[static_cast<std::size_t>(t.kind)]} >> port & 1U) == 0) continue;
                 if (last != nullptr) {
                     last->next[port] = s;
                     ++t.ports_before;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 namespace rubato {
 namespace {
@@ -30,6 +31,25 @@ void join(rank_set& all, const rank_set& more) {
         if (more[r]) all[r] = true;
 }
 
+/// Numbers expressions: those that give the same bits have the same number, and a rank's input has its rank. The order
+/// of operands counts: of 0 and -0, or of a number and NaN, a maximum may be the left one. So does the place among the
+/// blocks that a step combines: where elements do not fill a vector of the processor, Open MPI takes the other one.
+class expressions {
+public:
+    explicit expressions(std::int32_t ranks) : next_(static_cast<std::uint32_t>(ranks)) {}
+
+    /// The k-th of `count` blocks that are combined at once.
+    std::uint32_t combined(std::uint32_t left, std::uint32_t right, std::uint32_t k, std::uint32_t count) {
+        const auto [at, is_new] = known_.try_emplace({left, right, k, count}, next_);
+        if (is_new) ++next_;
+        return at->second;
+    }
+
+private:
+    std::map<std::array<std::uint32_t, 4>, std::uint32_t> known_{};
+    std::uint32_t next_;
+};
+
 struct rank_state {
     std::array<memory, 3> buffers{};
     std::vector<bool> done{};
@@ -39,13 +59,16 @@ struct rank_state {
 
 class symbolic_run {
 public:
-    symbolic_run(const problem& p, const promises& promised, std::span<const schedule> all, findings& found)
+    symbolic_run(const problem& p, const promises& promised, std::span<const schedule> all, bool same_bits,
+                 findings& found)
         : p_(p),
           moves_data_(traits(p.what).moves_data()),
+          same_bits_(same_bits),
           promised_(promised),
           all_(all),
           found_(found),
-          states_(all.size()) {
+          states_(all.size()),
+          expressions_(p.ranks) {
         for (std::int32_t r = 0; r < p_.ranks; ++r) start(r);
     }
 
@@ -59,6 +82,7 @@ public:
         if (!found_.empty()) return;
         if (!moves_data_) return check_arrivals();
         for (std::int32_t r = 0; r < p_.ranks; ++r) check_output(r);
+        if (found_.empty() && same_bits_) compare_outputs();
     }
 
 private:
@@ -72,7 +96,10 @@ private:
         const schedule& s = of(r);
         rank_state& mine = state(r);
         auto& [input, output, scratch] = mine.buffers;
-        for (block b = 0; b < promised_.blocks(r, buffer::input); ++b) input.emplace_back(promised_.at_start(r, b));
+        for (block b = 0; b < promised_.blocks(r, buffer::input); ++b) {
+            input.emplace_back(promised_.at_start(r, b));
+            input.back()->expression = static_cast<std::uint32_t>(r);
+        }
         output.resize(promised_.blocks(r, buffer::output));
         scratch.resize(s.scratch.size());
         mine.done.resize(s.steps.size());
@@ -120,15 +147,17 @@ private:
             if (t.kind == step_kind::copy)
                 at(r, t.to, t.target + k) = *from;
             else
-                combine(r, s, *from, t.target + k);
+                combine(r, s, *from, k);
         }
         state(r).done[s] = true;
         local.pop();
         return true;
     }
 
-    void combine(std::int32_t r, std::size_t s, const value& left, block target) {
-        std::optional<value>& into = at(r, of(r).steps[s].to, target);
+    void combine(std::int32_t r, std::size_t s, const value& left, std::uint32_t k) {
+        const step& t = of(r).steps[s];
+        const block target = t.target + k;
+        std::optional<value>& into = at(r, t.to, target);
         if (!into) return found_.say_step(r, s, "block {} of its target holds nothing yet", target);
         if (left.origin != into->origin)
             return found_.say_step(r, s, "it combines block {} with block {}", left.origin, into->origin);
@@ -136,6 +165,7 @@ private:
         if (twice && !p_.idempotent)
             return found_.say_step(r, s, "the contribution of rank {} is counted twice", *twice);
         into->by = std::make_shared<contributions>(contributions::join(*left.by, *into->by));
+        if (same_bits_) into->expression = expressions_.combined(left.expression, into->expression, k, t.count);
     }
 
     /// Sends the next message if the receiver is at it too.
@@ -209,18 +239,42 @@ private:
         }
     }
 
+    /// Blocks of one origin and the same contributions hold the same bits if they are the same expression.
+    void compare_outputs() {
+        struct result {
+            std::int32_t first;  // rank that has it
+            std::uint32_t expression;
+        };
+        std::map<std::pair<block, std::vector<bool>>, result> results;
+        for (std::int32_t r = 0; r < p_.ranks; ++r) {
+            for (block b = 0; b < promised_.blocks(r, buffer::output); ++b) {
+                const std::optional<value>& have = at(r, buffer::output, b);
+                if (!have) continue;
+                const auto [known, is_new] =
+                    results.try_emplace({have->origin, have->by->from}, result{r, have->expression});
+                if (known->second.expression == have->expression) continue;
+                found_.say("rank {}, output block {}: combined in another way than on rank {}, so bits may differ", r,
+                           b, known->second.first);
+                break;  // the other blocks of this rank tell nothing new
+            }
+        }
+    }
+
     const problem& p_;
     bool moves_data_;
+    bool same_bits_;
     const promises& promised_;
     std::span<const schedule> all_;
     findings& found_;
     std::vector<rank_state> states_;
+    expressions expressions_;
 };
 
 }  // namespace
 
-void run_symbolically(const problem& p, const promises& promised, std::span<const schedule> all, findings& found) {
-    symbolic_run(p, promised, all, found).run();
+void run_symbolically(const problem& p, const promises& promised, std::span<const schedule> all, bool same_bits,
+                      findings& found) {
+    symbolic_run(p, promised, all, same_bits, found).run();
 }
 
 }  // namespace rubato

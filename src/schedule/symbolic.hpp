@@ -6,6 +6,8 @@
 
 namespace rubato {
 
-void run_symbolically(const problem& p, const promises& promised, std::span<const schedule> all, findings& found);
+/// `same_bits`: results that are promised alike must also be combined alike.
+void run_symbolically(const problem& p, const promises& promised, std::span<const schedule> all, bool same_bits,
+                      findings& found);
 
 }  // namespace rubato

@@ -11,15 +11,20 @@ namespace {
 
 class checker {
 public:
-    checker(const problem& p, std::span<const schedule> all, bool equal_parts)
-        : p_(p), t_(traits(p.what)), all_(all), promised_(p, all.front().parts, equal_parts), found_(all) {}
+    checker(const problem& p, std::span<const schedule> all, bool equal_parts, bool same_bits)
+        : p_(p),
+          t_(traits(p.what)),
+          all_(all),
+          promised_(p, all.front().parts, equal_parts),
+          same_bits_(same_bits),
+          found_(all) {}
 
     std::vector<std::string> run() {
         for (std::int32_t r = 0; r < p_.ranks; ++r)
             if (check_form(r)) check_steps(r);
         if (found_.empty()) match_messages();
         if (found_.empty()) check_races();
-        if (found_.empty()) run_symbolically(p_, promised_, all_, found_);
+        if (found_.empty()) run_symbolically(p_, promised_, all_, same_bits_, found_);
         return std::move(found_).take();
     }
 
@@ -160,15 +165,16 @@ private:
     const collective_traits& t_;
     std::span<const schedule> all_;
     promises promised_;
+    bool same_bits_;
     findings found_;
 };
 
 }  // namespace
 
-std::vector<std::string> verify(const problem& p, std::span<const schedule> all, bool equal_parts) {
+std::vector<std::string> verify(const problem& p, std::span<const schedule> all, bool equal_parts, bool same_bits) {
     if (all.empty() || all.size() != static_cast<std::size_t>(p.ranks))
         return {fmt::format("there are {} schedules for {} ranks", all.size(), p.ranks)};
-    return checker(p, all, equal_parts).run();
+    return checker(p, all, equal_parts, same_bits).run();
 }
 
 }  // namespace rubato

@@ -4,6 +4,7 @@
 // the i-th.
 #pragma once
 
+#include "core/signals_blocked.hpp"
 #include "simulate/event_queue.hpp"
 
 #include <algorithm>
@@ -60,7 +61,10 @@ void run_together(std::vector<Part>& parts) {
         }
     };
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < parts.size(); ++i) threads.emplace_back(work, i);
+    {
+        const signals_blocked within;
+        for (std::size_t i = 1; i < parts.size(); ++i) threads.emplace_back(work, i);
+    }
     work(0);
     threads.clear();
     for (const std::exception_ptr& f : failures)

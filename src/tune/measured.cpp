@@ -36,11 +36,11 @@ std::optional<way> way_of(const report::entry& e, collective what, std::int32_t 
         return who.of->named(what, ranks, name, segment);
     }
     if (who.of != nullptr) return std::nullopt;
-    // Not those with a radix of their own, multicast, or a choice while they run.
+    // Not those with a radix of their own, multicast, a choice while they run, or bits that differ from rank to rank.
     const auto known = std::ranges::find(algorithms(), std::string_view(e.id), &algorithm::id);
     if (known == algorithms().end() || known->dynamic != nullptr || e.name.find(':') != std::string::npos)
         return std::nullopt;
-    if (known->early && !who.early) return std::nullopt;
+    if (!known->same_bits || (known->early && !who.early)) return std::nullopt;
     const std::int64_t segment = (vector + e.segments - 1) / std::max<std::int64_t>(1, e.segments);
     return way{&*known, known->segmented && e.segments > 1 ? segment : 0};
 }

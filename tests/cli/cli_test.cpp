@@ -231,6 +231,7 @@ TEST_F(algorithms_command, json_has_a_row_for_each) {
         EXPECT_EQ(row.at("arrival_aware"), a.arrival_aware);
         EXPECT_EQ(row.at("host_aware"), a.host_aware);
         EXPECT_EQ(row.at("nearness"), a.nearness);
+        EXPECT_EQ(row.at("same_bits"), a.same_bits);
         EXPECT_EQ(row.at("segmented"), a.segmented);
         EXPECT_EQ(row.at("radix"), a.takes_radix);
         EXPECT_EQ(row.at("early"), a.early);
@@ -249,7 +250,17 @@ TEST_F(algorithms_command, can_be_asked_for_one_collective) {
 TEST_F(algorithms_command, text_lines_up) {
     const auto table = lines(good("algorithms"));
     EXPECT_GE(table.size(), algorithms().size());
-    expect_aligned(table, {"WHAT IT DOES", "CAN USE", "NEEDS", "SOURCE"});
+    expect_aligned(table, {"WHAT IT DOES", "CAN USE", "NEEDS", "SAME BITS", "SOURCE"});
+}
+
+TEST_F(algorithms_command, text_says_whether_all_ranks_get_the_same_bits) {
+    const std::string text = good("algorithms allreduce");
+    const auto bits = [&](const std::string& id) {
+        const std::string line = text.substr(text.find("\n" + id + " ") + 1);
+        return line.substr(lines(text).front().find("SAME BITS"), 3);
+    };
+    EXPECT_EQ(bits("allreduce/dissemination"), "no ");
+    EXPECT_EQ(bits("allreduce/ring"), "yes");
 }
 
 TEST_F(algorithms_command, markdown_is_the_page_of_the_documentation) {
@@ -558,6 +569,22 @@ TEST_F(verify_command, a_wrong_schedule_is_found_and_told_by_the_status) {
     EXPECT_EQ(as_json.status, 1);
     EXPECT_EQ(json::parse(as_json.out).at("wrong"), 4);
     EXPECT_EQ(json::parse(as_json.out).at("findings").size(), 1U);
+}
+
+TEST_F(verify_command, an_algorithm_that_claims_the_same_bits_must_have_them) {
+    json j = good_json("schedule allreduce/dissemination --ranks 4 --json");
+    write("dissemination.json", j.dump());
+    EXPECT_EQ(good(fmt::format("verify --file {}", path("dissemination.json"))), "4 schedules verified, 0 wrong\n");
+    j["id"] = "allreduce/recursive_doubling";
+    write("wrong.json", j.dump());
+    const outcome result = rubato(fmt::format("verify --file {}", path("wrong.json")));
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(lines(result.out)
+                    .front()
+                    .starts_with("allreduce/recursive_doubling: rank 1, output block 0: combined in another way than "
+                                 "on rank 0, so bits may "
+                                 "differ; see "))
+        << result.out;
 }
 
 TEST_F(verify_command, every_number_counts_once) {

@@ -44,6 +44,27 @@ TEST_F(tune_command, knows_what_libraries_have) {
                      row.at("choice").get<std::string>().find("clairvoyant") != std::string::npos);
 }
 
+TEST_F(tune_command, leaves_out_algorithms_whose_ranks_may_round_differently) {
+    std::string text =
+        R"({"kind":"run","hosts":["a","b"],"started":"2024-05-02"}
+{"kind":"case","number":1,"collective":"allreduce","bytes":65536,"pattern":"balanced","datatype":"double"}
+{"kind":"contestant","in_case":1,"name":"native"}
+{"kind":"contestant","in_case":1,"name":"dissemination","id":"allreduce/dissemination"}
+{"kind":"contestant","in_case":1,"name":"ring","id":"allreduce/ring"}
+)";
+    for (const auto& [name, exit] : {std::pair("native", 900), std::pair("dissemination", 100), std::pair("ring", 300)})
+        for (int i = 0; i < 3; ++i)
+            text += fmt::format(
+                R"({{"kind":"sample","in_case":1,"name":"{}","repetition":{},"arrivals":[0,0],"exits":[{},2]}})"
+                "\n",
+                name, i, exit);
+    write("measured.jsonl", text);
+    const std::string rules = good("tune --measured " + path("measured.jsonl"));
+    EXPECT_NE(rules.find("any allreduce/ring\n"), std::string::npos) << rules;
+    EXPECT_EQ(rules.find("dissemination"), std::string::npos) << rules;
+    EXPECT_EQ(good("tune allreduce --ranks 3,4,9,16 --bytes 8,1KiB").find("dissemination"), std::string::npos);
+}
+
 TEST_F(tune_command, takes_what_was_measured) {
     std::string text =
         R"({"kind":"run","hosts":["a","b"],"started":"2024-05-02"}

@@ -2,6 +2,7 @@
 // collectives before the rank arrives.
 #include "engine/background_thread.hpp"
 
+#include "core/signals_blocked.hpp"
 #include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
 
@@ -9,8 +10,10 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <utility>
 
@@ -75,6 +78,39 @@ TEST(background, is_nice) {
     EXPECT_THROW(background::read_setting(how, "RUBATO_BACKGROUND_NICE", "20"), error);
 }
 
+std::atomic<int> taken = 0;
+std::atomic<pid_t> taken_by = 0;
+
+/// The signals are to the process, and only its other threads could take them.
+TEST(background, takes_no_signals) {
+    struct sigaction handler {};
+    handler.sa_handler = [](int) {
+        ++taken;
+        taken_by = gettid();
+    };
+    struct sigaction before {};
+    ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);
+    std::atomic<int> looks = 0;
+    background b;
+    const auto ticket = b.watch([&] {
+        ++looks;
+        return activity::moving;
+    });
+    {
+        const signals_blocked here;
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
+            const int now = looks;
+            ASSERT_TRUE(comes_true([&] { return looks > now; }));
+        }
+        EXPECT_EQ(taken, 0) << "by the background thread";
+    }
+    EXPECT_EQ(taken, 1) << "they wait for a thread that takes them";
+    EXPECT_EQ(taken_by, gettid());
+    b.leave(ticket);
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
 TEST(background, refuses_a_core_that_is_not_there) {
     background_settings how;
     how.core = 1 << 20;
@@ -94,7 +130,7 @@ public:
     }
     ~seat() {
         background_.leave(ticket_);
-        player_.close(true, testing_time());
+        while (!player_.close(testing_time())) std::this_thread::yield();
     }
 
     void expect(const intent& what) {

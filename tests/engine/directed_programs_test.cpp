@@ -221,7 +221,7 @@ private:
         agree(g.explained, s.explained, "decisions");
         agree(g.exchanges, s.board.exchanges(), "exchanges");
         s.board.close();
-        world_.wait_until([&] { return s.plays.close(false, world_.now()); });
+        world_.wait_until([&] { return s.plays.close(world_.now()); });
         world_.wait_until([&] { return s.roll.close(); });
         seen_.leaving_keepers += s.just_kept;
         seen_.early += s.plays.begun_early();

@@ -280,7 +280,7 @@ private:
             return;
         }
         p.closes = true;
-        if (!s.plays->close(false, time_ns(clock_))) return;
+        if (!s.plays->close(time_ns(clock_))) return;
         ++moves_;
         group& g = groups_[o.on];
         if (++g.closed == g.between->ranks()) {

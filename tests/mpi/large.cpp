@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <vector>
 
 namespace {
@@ -48,6 +49,23 @@ void run() {
     three.segments = 3;
     world.bcast(three, data.data(), n, MPI_UINT8_T, 1);
     expect(all_are(data, 0, n, 1, false), "a broadcast in three pieces");
+    {
+        // One element with a gap, which MPI_Pack does not take.
+        constexpr int half = static_cast<int>(n / 2);
+        constexpr int gap = 8;
+        const std::array<int, 2> counts{half, static_cast<int>(n - half - gap)};
+        const std::array<MPI_Aint, 2> places{0, half + gap};
+        MPI_Datatype with_gap = MPI_DATATYPE_NULL;
+        MPI_Type_create_hindexed(2, counts.data(), places.data(), MPI_UINT8_T, &with_gap);
+        MPI_Type_commit(&with_gap);
+        fill();
+        world.bcast("bcast/binomial", data.data(), 1, with_gap, 0);
+        MPI_Type_free(&with_gap);
+        for (std::int64_t i = 0; i < n; ++i) {
+            const bool in_gap = i >= half && i < half + gap;
+            if (data[static_cast<std::size_t>(i)] != value(i, in_gap ? me : 0)) expect(false, "an element with a gap");
+        }
+    }
     {
         fill();
         std::vector<std::uint8_t> sum(me == 0 ? static_cast<std::size_t>(n) : 0);

@@ -16,6 +16,15 @@ static int me, ranks, sum;
 
 static void add_up(void) { MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 
+/* For who stops processes. */
+static void note_process(const char* name) {
+    char whole[64];
+    snprintf(whole, sizeof whole, "%s.%d", name, me);
+    FILE* const file = fopen(whole, "w");
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+}
+
 static void rest(double seconds) { usleep((useconds_t)(seconds * 1e6)); }
 
 int main(int argc, char** argv) {
@@ -23,6 +32,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char* const what = argc > 1 ? argv[1] : "";
+    note_process("process");
     add_up();
     if (!strcmp(what, "left")) {
         for (int i = 0; i < (me == ranks - 1 ? 2 : 5); ++i) add_up();
@@ -74,6 +84,12 @@ int main(int argc, char** argv) {
             for (;;) rest(1);
     } else if (!strcmp(what, "computing")) {
         rest(1.2);
+        add_up();
+    } else if (!strcmp(what, "stopped")) { /* from outside, while rank 1 works for 0.7 s */
+        for (int i = 0; i < 7 && me == 1; ++i) {
+            if (i == 1) note_process("works");
+            rest(0.1);
+        }
         add_up();
     } else if (!strcmp(what, "slow")) {
         for (int i = 0; i < 2; ++i) {

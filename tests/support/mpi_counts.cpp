@@ -79,6 +79,12 @@ int MPI_Iallgather(const void* send, int n, MPI_Datatype type, void* recv, int m
                    MPI_Request* request) {
     return PMPI_Iallgather(send, n, type, recv, m, recv_type, comm, request);
 }
+int PMPI_Ireduce_scatter_block(const void* send, void* recv, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                               MPI_Request* request) {
+    static const auto next = library_function(PMPI_Ireduce_scatter_block, "PMPI_Ireduce_scatter_block");
+    ++requests;
+    return next(send, recv, n, type, op, comm, request);
+}
 int PMPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
     static const auto next = library_function(PMPI_Test, "PMPI_Test");
     const ending e(1, request);

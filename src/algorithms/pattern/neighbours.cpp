@@ -67,17 +67,24 @@ schedule reduced_along_edges(const problem& p, rank me, bool by_arrival) {
     const auto repeated = std::ranges::unique(edges, {}, [](const edge& e) { return std::pair(e.from, e.to); });
     edges.erase(repeated.begin(), repeated.end());
     put_in_order(edges, p, by_arrival);
-    std::vector<std::int32_t> sources;  // in the order in which they are combined
+    // In the order in which they are combined. It does not depend on this rank: all that have the same sources get the
+    // same bits.
+    std::vector<std::int32_t> sources;
     for (const edge& e : edges)
         if (e.to == me.value) sources.push_back(e.from);
-    if (!by_arrival) std::ranges::sort(sources, std::greater{});
+    std::ranges::sort(sources, std::greater{});
+    if (by_arrival) std::ranges::stable_sort(sources, {}, [&](std::int32_t s) { return arrival(p, rank(s)); });
     builder b(p, me, 1);
     std::map<std::int32_t, slice> operands;
-    const auto combine = [&](std::int32_t source) {
-        if (source == sources.front())
-            b.copy(operands[source], b.output());
-        else
-            b.combine(operands[source], b.output());
+    std::size_t combined = 0;
+    const auto combine_what_is_there = [&] {
+        for (; combined < sources.size() && operands.contains(sources[combined]); ++combined) {
+            const slice operand = operands[sources[combined]];
+            if (combined == 0)
+                b.copy(operand, b.output());
+            else
+                b.combine(operand, b.output());
+        }
     };
     for (const edge& e : edges) {
         if (e.to != me.value) {
@@ -89,9 +96,9 @@ schedule reduced_along_edges(const problem& p, rank me, bool by_arrival) {
             operand = b.input();
         else
             b.recv(rank(e.from), operand = e.from == sources.front() ? b.output() : b.scratch_chunks());
-        if (by_arrival) combine(e.from);
+        if (by_arrival) combine_what_is_there();
     }
-    if (!by_arrival) std::ranges::for_each(sources, combine);
+    combine_what_is_there();
     return std::move(b).finish();
 }
 

@@ -11,7 +11,7 @@ namespace rubato {
 schedule along_edges(const problem& p, rank me, bool by_arrival);
 
 /// The same for a reduction: every rank's vector goes to each of its neighbours once. `by_arrival`: what comes is
-/// combined when it comes, in any order.
+/// combined when it comes, in the order in which its senders arrive.
 schedule reduced_along_edges(const problem& p, rank me, bool by_arrival);
 
 /// All that goes from one host to another, in one message: by way of the first of a host's ranks to come. Within a

@@ -1,5 +1,7 @@
 #include "network/mpi/measured_link.hpp"
 
+#include "mpi/datatype.hpp"
+
 #include <algorithm>
 #include <thread>
 
@@ -20,11 +22,11 @@ constexpr int client = 0;
 constexpr int server = 1;
 
 void send(MPI_Comm pair, int to, const void* data, std::int64_t bytes) {
-    MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, to, 0, pair);
+    check(MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, to, 0, pair), "MPI_Send");
 }
 
 void receive(MPI_Comm pair, int from, void* data, std::int64_t bytes) {
-    MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, from, 0, pair, MPI_STATUS_IGNORE);
+    check(MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, from, 0, pair, MPI_STATUS_IGNORE), "MPI_Recv");
 }
 
 void tell(MPI_Comm pair, const order& o) {

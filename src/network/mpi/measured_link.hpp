@@ -1,4 +1,5 @@
-// The two ends of a link that is measured. MPI's own error handler ends the program if a call fails.
+// The two ends of a link that is measured. An error on one of them leaves the other waiting, so callers end the
+// program.
 #pragma once
 
 #include "rubato/clock.hpp"

@@ -32,6 +32,11 @@ public:
         const auto bytes = static_cast<std::size_t>(bytes_of(layout_->element));
         for_each_element([&](const std::byte* at, std::uint64_t) { d.add(std::span(at, bytes)); }, items);
     }
+    /// From then on a digest covers only what is around them.
+    void forget_elements() {
+        const auto bytes = static_cast<std::size_t>(layout_ ? bytes_of(layout_->element) : 0);
+        for_each_element([&](std::byte* at, std::uint64_t) { std::fill_n(at, bytes, untouched); }, items_);
+    }
     void* data() { return bytes_.empty() ? nullptr : at(0); }
 
 private:

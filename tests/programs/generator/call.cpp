@@ -56,6 +56,8 @@ call::call(const place& on, const toolbox& tools, std::uint64_t seed, form how, 
       own_(seed, 1 + static_cast<std::uint64_t>(on.me + (on.first_group ? 0 : 1000))) {
     args_.comm = on.comm;
     args_.what = inter() ? shared_.one_of(between_groups) : shared_.one_of(collectives);
+    // The drop-in replaces large calls, and these are to be many where bits are compared.
+    if (large && !inter() && tools.rounds() && shared_.chance(30)) args_.what = collective::allreduce;
     if (inter()) how_ = form::blocking;
     if (how_ == form::persistent && !reduces(args_.what) && !persists) how_ = form::nonblocking;
     everywhere_ = !inter() && shared_.chance(30);
@@ -83,7 +85,8 @@ call::~call() {
 }
 
 void call::draw_reduction(const toolbox& tools) {
-    const reduction& drawn = shared_.one_of(tools.reductions());
+    const bool rounds = args_.what == collective::allreduce && tools.rounds() && shared_.chance(50);
+    const reduction& drawn = rounds ? tools.reductions().back() : shared_.one_of(tools.reductions());
     const bool scatters = args_.what == collective::reduce_scatter_block || args_.what == collective::reduce_scatter;
     const bool refused = scatters && drawn.element == basic::affine && !scatters_in_order;
     const reduction& r = refused ? tools.reductions().front() : drawn;
@@ -97,7 +100,7 @@ void call::draw_reduction(const toolbox& tools) {
 
 void call::draw_movement(const toolbox& tools) {
     const bool dense = !carries_gaps && shared_.chance(60);
-    basic element = shared_.one_of(basics);
+    basic element = shared_.one_of(moved);
     if (dense && !may_differ(element)) element = basic::real;
     if (!carries_gaps && !dense) most_bytes_ = 4000;
     // Libraries cut broadcasts by items of the local type. The grain makes them cut alike, but not non-blocking ones.
@@ -337,6 +340,24 @@ void call::start(std::uint64_t iteration, int late_us) {
     }
 }
 
+/// By messages, because the collectives are under test. The first rank gets the answer, others always true.
+bool call::same_on_all_ranks() {
+    constexpr int tag = 3;
+    digest mine;
+    recv_.memory.add_to(mine, args_.recv.count);
+    std::uint64_t value = mine.value();
+    if (place_.me != 0) {
+        MPI_Send(&value, 1, MPI_UINT64_T, 0, tag, place_.comm);
+        return true;
+    }
+    bool same = true;
+    for (int r = 1; r < place_.size; ++r) {
+        MPI_Recv(&value, 1, MPI_UINT64_T, r, tag, place_.comm, MPI_STATUS_IGNORE);
+        same = same && value == mine.value();
+    }
+    return same;
+}
+
 void call::finish(digest& sum) {
     if (how_ != form::blocking) MPI_Wait(&request_, MPI_STATUS_IGNORE);
     if (args_.what == collective::barrier) {
@@ -345,6 +366,11 @@ void call::finish(digest& sum) {
     }
     send_.memory.add_to(sum);
     if (args_.what == collective::exscan && place_.me == 0) return;  // undefined
+    if (reduces(args_.what) && recv_.l->element == basic::rounded) {
+        // Another library may round differently, but all ranks get the same.
+        if (args_.what == collective::allreduce && !inter()) sum.add(same_on_all_ranks() ? 1 : 0);
+        recv_.memory.forget_elements();
+    }
     const bool scattered = args_.what == collective::reduce_scatter || args_.what == collective::reduce_scatter_block;
     if (scattered && filled_) {
         // Only its beginning is a result.

@@ -46,6 +46,7 @@ private:
     void draw_elements();
     void shape();
     void shape_between();
+    bool same_on_all_ranks();
     bool inter() const { return place_.remote > 0; }
     bool root() const { return place_.me == args_.root; }
     int round_up(int elements) const { return (elements + grain_ - 1) / grain_ * grain_; }

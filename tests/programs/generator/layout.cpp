@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -65,7 +66,7 @@ void put(std::byte* at, const T& value) {
 }  // namespace
 
 std::ptrdiff_t bytes_of(basic b) {
-    constexpr std::array<std::ptrdiff_t, 7> bytes{1, 4, 8, 8, sizeof(real_index), sizeof(int_index), sizeof(affine)};
+    constexpr std::array<std::ptrdiff_t, 8> bytes{1, 4, 8, 8, sizeof(real_index), sizeof(int_index), sizeof(affine), 8};
     return bytes[static_cast<std::size_t>(b)];
 }
 
@@ -90,6 +91,11 @@ void write(basic b, std::byte* at, std::uint64_t random) {
             put(at, small % 97 + 2);
             put(at + offsetof(affine, shift), std::int64_t{other});
             break;
+        case basic::rounded: {
+            const double mantissa = 1 + std::ldexp(static_cast<double>(random >> 12), -52);
+            put(at, std::ldexp((random & 1) != 0 ? -mantissa : mantissa, static_cast<int>(random >> 1 & 31) - 16));
+            break;
+        }
     }
 }
 
@@ -98,7 +104,7 @@ void clear_padding(basic b, std::byte* at) {
     if (b == basic::real_index) std::memset(at + used, 0, sizeof(real_index) - used);
 }
 
-toolbox::toolbox() {
+toolbox::toolbox(bool rounded) {
     const std::array<int, 2> lengths{1, 1};
     const std::array<MPI_Aint, 2> places{0, offsetof(affine, shift)};
     const std::array<MPI_Datatype, 2> parts{MPI_INT32_T, MPI_INT64_T};
@@ -107,8 +113,8 @@ toolbox::toolbox() {
     MPI_Type_create_resized(open, 0, sizeof(affine), &affine_);
     MPI_Type_free(&open);
     MPI_Type_commit(&affine_);
-    const std::array<MPI_Datatype, 7> bases{MPI_BYTE,       MPI_INT32_T, MPI_INT64_T, MPI_DOUBLE,
-                                            MPI_DOUBLE_INT, MPI_2INT,    affine_};
+    const std::array<MPI_Datatype, 8> bases{MPI_BYTE,       MPI_INT32_T, MPI_INT64_T, MPI_DOUBLE,
+                                            MPI_DOUBLE_INT, MPI_2INT,    affine_,     MPI_DOUBLE};
     for (const basic b : basics) add(b, bases[static_cast<std::size_t>(b)], bytes_of(b));
 
     MPI_Op_create(add_modulo, 1, &add_modulo_);
@@ -119,6 +125,8 @@ toolbox::toolbox() {
                    {MPI_BXOR, basic::octet, false},       {MPI_MINLOC, basic::real_index, false},
                    {MPI_MAXLOC, basic::int_index, false}, {add_modulo_, basic::int64, true},
                    {compose_, basic::affine, true}};
+    if (rounded)
+        for (const MPI_Op op : {MPI_MAX, MPI_PROD, MPI_SUM}) reductions_.push_back({op, basic::rounded, false});
     in_use = this;
 }
 

@@ -9,9 +9,12 @@
 
 namespace random_program {
 
-enum class basic { octet, int32, int64, real, real_index, int_index, affine };
-constexpr basic basics[] = {basic::octet,      basic::int32,     basic::int64, basic::real,
-                            basic::real_index, basic::int_index, basic::affine};
+enum class basic { octet, int32, int64, real, real_index, int_index, affine, rounded };
+constexpr basic basics[] = {basic::octet,      basic::int32,     basic::int64,  basic::real,
+                            basic::real_index, basic::int_index, basic::affine, basic::rounded};
+/// Those that programs move without combining them.
+constexpr basic moved[] = {basic::octet,      basic::int32,     basic::int64, basic::real,
+                           basic::real_index, basic::int_index, basic::affine};
 
 /// Bytes of signature, a power of two: only then do libraries that cut messages by whole items of the local type cut
 /// alike where ranks pass different types.
@@ -43,13 +46,16 @@ struct reduction {
 /// Types and operators of one program; made anew for each, so that handles are used again.
 class toolbox {
 public:
-    toolbox();
+    /// `rounded`: some reductions round, so that their results depend on the order of operands.
+    explicit toolbox(bool rounded);
     ~toolbox();
     toolbox(const toolbox&) = delete;
     toolbox& operator=(const toolbox&) = delete;
 
     const std::vector<layout>& layouts() const { return layouts_; }
+    /// Those that round come last.
     const std::vector<reduction>& reductions() const { return reductions_; }
+    bool rounds() const { return reductions_.back().element == basic::rounded; }
     std::vector<const layout*> layouts_of(basic b) const;
 
 private:
@@ -61,7 +67,7 @@ private:
     MPI_Op compose_ = MPI_OP_NULL;
 };
 
-/// Writes an element of which sums over some hundred ranks are exact.
+/// Writes an element of which sums over some hundred ranks are exact, unless it is to be rounded.
 void write(basic b, std::byte* at, std::uint64_t random);
 /// Clears what an element has between its parts and no type map mentions, though libraries may copy it.
 void clear_padding(basic b, std::byte* at);

@@ -265,7 +265,7 @@ private:
 
     dice dice_;
     settings how_;
-    toolbox tools_{};
+    toolbox tools_{how_.rounded};
     int world_me_ = 0;
     int world_size_ = 1;
     std::array<place, 6> places_{};

@@ -10,6 +10,7 @@ namespace random_program {
 struct settings {
     bool threads;  // granted by MPI
     bool trace;    // each call on standard error
+    bool rounded;  // some reductions round, and all ranks must get the same bits
 };
 
 /// What the program computes on this rank. Collective.

@@ -1,10 +1,11 @@
 // Random MPI programs, one after the other: collectives of random kind, form, size, datatype, root, operator and
 // communicator, in place or not, with late ranks, several at once, from several threads, and some mistakes.
 //
-//   mpirun -n P random_program SEED [COUNT] [--threads] [--trace]
+//   mpirun -n P random_program SEED [COUNT] [--threads] [--rounded] [--trace]
 //
 // Each program has a seed, SEED, SEED + 1, ...; rank 0 prints a line with a digest of all that all ranks computed. It
-// is the same with every correct MPI library, with threads or without.
+// is the same with every correct MPI library, with threads or without. With --rounded, some reductions are of numbers
+// with full mantissas: of an allreduce, the digest contains whether all ranks have the same bits, and not the bits.
 #include "program.hpp"
 
 #include <cstdio>
@@ -39,11 +40,13 @@ int main(int argc, char** argv) {
     int count = 1;
     int numbers = 0;
     bool threads = false;
-    random_program::settings how{false, false};
+    random_program::settings how{false, false, false};
     for (int i = 1; i < argc; ++i) {
         const std::string_view word = argv[i];
         if (word == "--threads") {
             threads = true;
+        } else if (word == "--rounded") {
+            how.rounded = true;
         } else if (word == "--trace") {
             how.trace = true;
         } else if (++numbers == 1) {

@@ -54,6 +54,27 @@ TEST(choose, every_collective_has_candidates_that_can_solve_it) {
         }
 }
 
+TEST(choose, all_ranks_get_the_same_bits) {
+    for (const std::int32_t ranks : {3, 4, 9, 16}) {
+        problem p = problem_of(collective::allreduce, ranks);
+        p.idempotent = true;
+        for (const candidate& c : candidates_for(p, 8, slow_network(), true, std::nullopt, true))
+            EXPECT_TRUE(c.use->same_bits) << c.name;
+        chooser by(slow_network(), true);
+        EXPECT_TRUE(by.best(p, 8)->same_bits);
+    }
+}
+
+TEST(choose, an_algorithm_that_is_named_may_be_any) {
+    const problem p = problem_of(collective::allreduce, 4);
+    for (const char* id : {"allreduce/dissemination", "allreduce/bine", "allreduce/two_level"}) {
+        const std::vector<candidate> found = candidates_of(find_algorithm(id), p, 8, slow_network());
+        ASSERT_EQ(found.size(), 1U) << id;
+        EXPECT_TRUE(found.front().name.starts_with(id)) << found.front().name;
+    }
+    EXPECT_TRUE(candidates_of(find_algorithm("allreduce/n_way_dissemination"), p, 8, slow_network()).empty());
+}
+
 TEST(choose, cuts_in_as_many_segments_as_are_asked_for) {
     problem p = problem_of(collective::reduce, 4);
     for (const std::uint32_t segments : {2U, 7U, 30U, 200U}) {

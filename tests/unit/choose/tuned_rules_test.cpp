@@ -31,6 +31,17 @@ std::string_view found(const rules& r, const problem& p, std::int64_t chunk) {
     return one == nullptr ? "none" : one->use->id;
 }
 
+TEST(rules, say_whose_ranks_may_round_differently) {
+    EXPECT_TRUE(cautions(rules::parse(some, "some")).empty());
+    const std::vector<std::string> said =
+        cautions(rules::parse("allreduce 4 1 any allreduce/dissemination\nallreduce 4 1KiB any allreduce/ring\n"
+                              "allreduce 4 1MiB any allreduce/dissemination\n",
+                              "some"));
+    ASSERT_EQ(said.size(), 1U) << "once";
+    EXPECT_EQ(said.front(),
+              "allreduce/dissemination: ranks may get floating-point results that differ in the last bits");
+}
+
 TEST(rules, hold_from_their_values_up_to_the_next) {
     const rules r = rules::parse(some, "some");
     EXPECT_EQ(found(r, reduce_of(7), 1 << 20), "none");

@@ -768,6 +768,21 @@ TEST(director, begins_with_what_it_remembers) {
     EXPECT_EQ(again.learned.front().algorithm, "reduce/clairvoyant");
 }
 
+TEST(director, uses_nothing_that_it_remembers_whose_ranks_may_round_differently) {
+    program p = late_rank(3);
+    p.what = [](std::uint64_t) { return directed_call{collective::allreduce, rank(0), 512 << 10}; };
+    experience e = directed(late_rank(3)).learned.front();
+    e.kind = operation_of(collective::allreduce, rank(0), 512 << 10);
+    for (const char* id : {"allreduce/dissemination", "allreduce/ring"}) {
+        // Only what is remembered speaks for it.
+        p.plans = {{id, [](const arrivals&) { return time_ns(1s); },
+                    [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(1ms); }}};
+        e.algorithm = id;
+        p.remembered = {e};
+        EXPECT_EQ(directed(p).native_calls(0) == 400, !find_algorithm(id).same_bits) << id;
+    }
+}
+
 TEST(director, gives_up_what_it_remembers_wrongly) {
     program p = late_rank(3);
     p.remembered = directed(p).learned;

@@ -130,6 +130,8 @@ TEST_F(exported, wrong_csv_is_refused_with_its_line) {
         {head + "0,barrier,3,2,,0,\n", "line 2: it ends before it begins"},
         {head + "0,barrier,1e300,2,,0,\n", "line 2: its arrival, '1e300', is no time"},
         {head + "0,bcast,1,2,7,8,\n", "line 2: a root, 7, is no rank of its communicator"},
+        {head + "0,bcast,1,2,0,8,0-4000000 0-4000000 0-4000000 0-4000000 0-4000000\n",
+         "line 2: its communicators have too many members in all"},
         {head + "5,bcast,1,2,0,8,0-3\n", "line 2: rank 5 calls on a communicator of which it is no member"},
     };
     for (const auto& [text, says] : wrong) {

@@ -1,5 +1,6 @@
 // What the watchdog finds in the whereabouts of ranks.
 #include "observe/held_up.hpp"
+#include "observe/mapped_file.hpp"
 #include "observe/part_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -80,6 +81,24 @@ TEST(held_up, hosts_are_named_where_there_are_several) {
               "barrier at loop, call 7 on all 4 ranks, has waited for 61.0 s\n"
               "ranks 1-2 have not come: " +
                   absence);
+}
+
+TEST(held_up, processes_that_are_stopped) {
+    std::vector all{at(0, world, 6, within(collective::allreduce, 6), 61s),
+                    at(1, world, 6, left(within(collective::allreduce, 5)), 62s),
+                    at(2, world, 6, within(collective::allreduce, 6), 60s),
+                    at(3, world, 6, within(collective::allreduce, 6), 60s)};
+    all[1].stopped = true;
+    EXPECT_EQ(text_of(all),
+              "allreduce of 8 B at loop, call 7 on all 4 ranks, has waited for 61.0 s\n"
+              "rank 1 has not come: left allreduce of 8 B at loop 62.0 s ago, computing or in a call that is no "
+              "collective\n"
+              "the process of rank 1 is stopped\n");
+    all[1] = at(1, world, 6, within(collective::allreduce, 6), 60s);
+    all[1].stopped = all[2].stopped = true;
+    EXPECT_EQ(text_of(all),
+              "allreduce of 8 B at loop, call 7 on all 4 ranks, has waited for 61.0 s\n"
+              "the processes of ranks 1-2 are stopped\n");
 }
 
 TEST(held_up, nobody_waits_long_enough) {
@@ -186,8 +205,10 @@ TEST(held_up, whereabouts_are_seen_from_outside) {
                   .count = 3,
                   .type = 77};
     mine->enter(v, 5s);
-    EXPECT_FALSE(r.explain_threads([](std::uint64_t type) { return type == 77 ? 8 : 0; })) << "it has just come";
-    EXPECT_TRUE(r.explain_threads([](std::uint64_t) { return 0; })) << "it is where it was";
+    r.explain_threads([](std::uint64_t type) { return type == 77 ? 8 : 0; });
+    EXPECT_EQ(beats_of(seen), 0U);
+    r.beat();
+    EXPECT_EQ(beats_of(seen), 1U);
     const std::vector<turn_within> turns = turns_within_calls(seen);
     ASSERT_EQ(turns.size(), 1U);
     EXPECT_NE(turns[0].turn, 0U);
@@ -228,6 +249,7 @@ TEST(held_up, whereabouts_are_seen_from_outside) {
     EXPECT_TRUE(tells_to_end(seen));
     for (std::size_t i = 1; i < most_threads; ++i) EXPECT_NE(r.add_thread(), nullptr);
     EXPECT_EQ(r.add_thread(), nullptr) << "there are too many";
+    EXPECT_TRUE(is_being_written(seen)) << "though this process has read it";
     r.finish();
 }
 

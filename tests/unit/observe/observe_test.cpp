@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <fstream>
+#include <new>
+#include <numeric>
 #include <random>
 #include <set>
 #include <thread>
@@ -498,6 +500,153 @@ TEST_F(observe, nothing_that_is_read_does_harm) {
         for (int k = 0; k <= i % 4; ++k) spoilt[random() % spoilt.size()] = static_cast<std::byte>(random());
         look(spoilt);
     }
+}
+
+/// In a process that may have so much more memory than this one.
+template <class Act>
+bool needs_little_memory(Act act) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::size_t pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        const rlim_t most = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (std::size_t{256} << 20);
+        const rlimit limit{most, most};
+        setrlimit(RLIMIT_AS, &limit);
+        try {
+            act();
+        } catch (const std::bad_alloc&) {
+            _exit(1);
+        }
+        _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+TEST_F(observe, sizes_that_are_too_large_take_no_memory) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "it takes memory itself";
+#endif
+    recorder r(file(), process{0, 4, "solver", "here", "an MPI"}, {.watched = true, .every_call = 1 << 20});
+    recorder::channel& c = r.open(std::array{0, 1, 2});
+    for (int i = 0; i < 20; ++i) c.record({collective::reduce, form::blocking, 0, 64, nullptr, 1ms * i, 1ms * i});
+    const std::vector<std::byte> whole = read_part(part_of(file(), 0), true);
+    ASSERT_TRUE(decode(whole));
+    const auto at_record = [&](record_kind kind) {
+        for (std::size_t at = sizeof(file_head); at < whole.size();) {
+            record_head record{};
+            std::memcpy(&record, &whole[at], sizeof record);
+            if (record.kind == static_cast<std::uint32_t>(kind)) return at;
+            at += record.bytes;
+        }
+        return whole.size();
+    };
+    struct change {
+        const char* what;
+        std::size_t at;
+        std::size_t bytes;
+    };
+    const std::size_t used = offsetof(file_head, used);
+    const auto in = [&](record_kind kind, std::size_t offset) { return at_record(kind) + offset; };
+    const std::size_t data = sizeof(record_head);
+    for (const change& one : {
+             change{"bytes in use", used, 8},
+             change{"of a record", in(record_kind::process, offsetof(record_head, bytes)), 4},
+             change{"of the whereabouts", in(record_kind::whereabouts, offsetof(record_head, bytes)), 4},
+             change{"of calls", in(record_kind::calls, offsetof(record_head, bytes)), 4},
+             change{"threads", in(record_kind::whereabouts, data + offsetof(watched_part, threads)), 4},
+             change{"runs", in(record_kind::channel, data + offsetof(channel_part, runs)), 4},
+             change{"members", in(record_kind::channel, data + sizeof(channel_part) + offsetof(member_run, count)), 4},
+             change{"kept calls", in(record_kind::kept, data + offsetof(kept_part, calls)), 8},
+             change{"text", in(record_kind::process, data + offsetof(process_part, lengths)), 4},
+             change{"sums", in(record_kind::sums, data + offsetof(block_part, count)), 4},
+             change{"events", in(record_kind::events, data + offsetof(block_part, count)), 4},
+         }) {
+        ASSERT_LT(one.at + one.bytes, whole.size()) << one.what;
+        for (const std::byte top : {std::byte{0x7f}, std::byte{0x3f}, std::byte{0}}) {
+            std::vector<std::byte> spoilt = whole;
+            std::fill_n(spoilt.begin() + static_cast<std::ptrdiff_t>(one.at), one.bytes, std::byte{0xf8});
+            spoilt[one.at + one.bytes - 1] = top;
+            const fs::path copy = file("spoilt");
+            std::ofstream(copy, std::ios::binary)
+                .write(reinterpret_cast<const char*>(spoilt.data()), static_cast<std::streamsize>(spoilt.size()));
+            EXPECT_TRUE(needs_little_memory([&] {
+                (void)decode(spoilt);
+                (void)decode(read_part(copy, true));
+                (void)glance_at(copy);
+                (void)turns_within_calls(copy);
+            })) << one.what;
+        }
+    }
+}
+
+/// A part has as many members as it says, for a few bytes each; there is a limit for all of them.
+TEST_F(observe, members_of_many_communicators_are_limited) {
+    recorder r(file(), process{0, 1 << 20, "solver", "here", "an MPI"});
+    std::vector<std::int32_t> all(1 << 20);
+    std::iota(all.begin(), all.end(), 0);
+    for (int i = 0; i < 40; ++i) r.open(all);
+    EXPECT_EQ(decoded(r).channels.size(), 16U);
+}
+
+/// What lies in the way of parts: of an earlier run, links, and what is another user's.
+TEST_F(observe, parts_are_new_files) {
+    std::ofstream(file("precious")) << "precious";
+    const auto precious = [&] {
+        std::ifstream in(file("precious"));
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    fs::create_directory(file("x.rubato.parts"));
+    std::ofstream(file("x.rubato.parts") / "0") << "killed";
+    fs::create_symlink(file("precious"), file("x.rubato.parts") / "1");
+    for (std::int32_t rank = 0; rank < 2; ++rank) {
+        const auto r = record(rank, 2);
+        EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(part_of(file(), rank)))) << rank;
+        r->finish();
+    }
+    EXPECT_FALSE(fs::exists(file("x.rubato.parts")));
+    EXPECT_EQ(precious(), "precious");
+
+    fs::create_directory(file("important"));
+    std::ofstream(file("important") / "0") << "precious";
+    for (const char* const name : {"x.rubato.parts", "x.rubato.calls"}) fs::create_symlink("important", file(name));
+    EXPECT_THROW(record(0, 2), error);
+    remove_calls(file());
+    EXPECT_TRUE(fs::exists(file("important") / "0"));
+    fs::remove(file("x.rubato.parts"));
+    recorder kept(file(), process{0, 1, "solver", "here", ""}, {.every_call = 1 << 20});
+    EXPECT_THROW(kept.finish(), error);
+    EXPECT_EQ(fs::file_size(file("important") / "0"), 8U);
+}
+
+TEST_F(observe, parts_of_another_user_are_not_read) {
+    const auto r = record(0, 1);
+    r->open(std::array{0}).record({collective::barrier});
+    EXPECT_EQ(read(file()).rows.size(), 1U);
+    const auto give = [&](const fs::path& what, uid_t to) { return lchown(what.c_str(), to, to) == 0; };
+    if (!give(part_of(file(), 0), 1234)) GTEST_SKIP() << "needs root";
+    const auto says = [&] {
+        try {
+            (void)read(file());
+        } catch (const error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(says().find("x.rubato.parts/0': it belongs to user 1234; copy the folder"), std::string::npos) << says();
+    ASSERT_TRUE(give(part_of(file(), 0), geteuid()) && give(file("x.rubato.parts"), 1234));
+    EXPECT_NE(says().find("x.rubato.parts': it belongs to user 1234; copy the folder"), std::string::npos) << says();
+    // Beside a file, others' parts do not count; unless both are theirs.
+    observation old = summary_of({r.get()});
+    old.program = "written before";
+    write(old, file());
+    fs::last_write_time(file(), fs::file_time_type::clock::now() - 1h);
+    EXPECT_EQ(read(file()).program, "written before");
+    ASSERT_TRUE(give(file(), 1234));
+    EXPECT_EQ(read(file()).program, "solver");
+    ASSERT_TRUE(give(file(), geteuid()) && give(file("x.rubato.parts"), geteuid()));
+    EXPECT_EQ(read(file()).program, "solver");
 }
 
 /// Whenever the process is killed, its file has what it had recorded.

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <thread>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rubato::profiles {
@@ -147,6 +148,14 @@ TEST(profile, leaves_out_plans_that_are_unknown) {
     EXPECT_EQ(parse(to_text(p), "x"), some());
 }
 
+TEST(profile, leaves_out_plans_whose_ranks_may_round_differently) {
+    profile p = some();
+    experience of_an_earlier_version = planned(1 << 22);
+    of_an_earlier_version.algorithm = "allreduce/dissemination";
+    p.put(world, of_an_earlier_version, 0);
+    EXPECT_EQ(parse(to_text(p), "x"), some());
+}
+
 TEST(profile, is_of_one_kind_of_runs) {
     const auto says = [](const key& wanted) { return error_text([&] { check_key(some(), wanted, "x.profile"); }); };
     EXPECT_EQ(says(solver), "no error");
@@ -277,6 +286,15 @@ TEST_F(shelf, reads_plain_files_only) {
     std::ofstream(folder_ / "long") << "x";
     fs::resize_file(folder_ / "long", 100 << 20);
     EXPECT_NE(says((folder_ / "long").string()).find("longer than a profile"), std::string::npos);
+    const std::string mine = (folder_ / "mine").string();
+    write(some(), mine);
+    fs::create_symlink("mine", folder_ / "link");
+    EXPECT_EQ(text_of((folder_ / "link").string()), to_text(some()));
+    ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+    EXPECT_NE(says((folder_ / "fifo").string()).find("no plain file"), std::string::npos);
+    if (chown(mine.c_str(), 1234, 1234) != 0) GTEST_SKIP() << "needs root";
+    EXPECT_NE(says(mine).find("it belongs to user 1234; give a copy of it that is yours"), std::string::npos);
+    EXPECT_NE(says((folder_ / "link").string()).find("it belongs to user 1234"), std::string::npos);
 }
 
 }  // namespace

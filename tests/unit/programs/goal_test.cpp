@@ -258,5 +258,24 @@ TEST(goal, a_cut_binary_file_is_refused) {
     EXPECT_NE(error_text([&] { parse_goal(other, "f.bin"); }).find("does not begin with 4223"), std::string::npos);
 }
 
+/// Such a file would take many times its size in memory.
+TEST(goal, a_binary_file_whose_parts_share_bytes_is_refused) {
+    const auto refuses = [](const std::string& bytes) {
+        const std::string said = error_text([&] { parse_goal(bytes, "f.bin"); });
+        EXPECT_NE(said.find("share its bytes, so it was cut or changed"), std::string::npos) << said;
+    };
+    std::string ranks = goal_binary(std::vector<goal_rank>(64, data("binomial").ranks[0]));
+    for (std::size_t r = 1; r < 64; ++r) ranks.replace(14 + 16 * r, 8, ranks, 14, 8);  // all begin where the first does
+    ranks.resize(ranks.size() / 2);
+    refuses(ranks);
+    std::string text = "num_ranks 1\nrank 0 {\na: calc 5\n";
+    for (int i = 0; i < 20; ++i) text += fmt::format("b{}: calc 6\nb{} requires a\n", i, i);
+    std::string waits = goal_binary(parse_goal(text + "}\n", "x").ranks);
+    constexpr std::size_t first = 14 + 16 + 12;  // operation
+    waits[first + 31] = 20;                      // as many wait for its beginning as for its end, in the same place
+    waits.replace(first + 35, 4, 4, '\0');
+    refuses(waits);
+}
+
 }  // namespace
 }  // namespace rubato

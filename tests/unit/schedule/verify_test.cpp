@@ -96,6 +96,72 @@ TEST(verify, parts_may_change_places_if_they_are_equal) {
     EXPECT_FALSE(verify(p, all, true).empty()) << "in the wrong order";
 }
 
+/// Whether verify finds that these schedules are right, and that all ranks get the same bits.
+std::pair<bool, bool> right_and_same(const problem& p, std::uint32_t parts,
+                                     const std::function<void(builder&, std::int32_t)>& write) {
+    std::vector<schedule> all;
+    for (std::int32_t r = 0; r < p.ranks; ++r) {
+        builder b(p, rank(r), parts);
+        write(b, r);
+        all.push_back(std::move(b).finish());
+    }
+    return {verify(p, all).empty(), verify(p, all, false, true).empty()};
+}
+
+TEST(verify_same_bits, the_order_of_operands_counts) {
+    using both = std::pair<bool, bool>;
+    const problem p = few_ranks(collective::allreduce);
+    EXPECT_EQ(right_and_same(p, 2, exchange), both(true, false)) << "each rank has its own input on the left";
+    EXPECT_EQ(right_and_same(p, 2,
+                             [](builder& b, std::int32_t r) {
+                                 const slice other = b.scratch_chunks();
+                                 b.send(rank(1 - r), b.input());
+                                 b.recv(rank(1 - r), r == 0 ? b.output() : other);
+                                 if (r == 1) b.copy(b.input(), b.output());
+                                 b.combine(r == 0 ? b.input() : other, b.output());
+                             }),
+              both(true, true));
+}
+
+/// Each rank has both vectors and combines them in pieces: rank 0 of two parts, rank 1 of so many.
+void exchange_and_combine_parts(builder& b, std::int32_t r, std::uint32_t piece) {
+    const slice other = b.scratch_chunks();
+    b.send(rank(1 - r), b.input());
+    b.recv(rank(1 - r), other);
+    b.copy(r == 0 ? other : b.input(), b.output());
+    const slice left = r == 0 ? b.input() : other;
+    for (std::uint32_t first = 0; first < 2; first += r == 0 ? 2 : piece) {
+        const std::uint32_t count = r == 0 ? 2 : piece;
+        b.combine(left.sub(first, count), b.output().sub(first, count));
+    }
+}
+
+TEST(verify_same_bits, pieces_count) {
+    using both = std::pair<bool, bool>;
+    for (const std::uint32_t piece : {1U, 2U})
+        EXPECT_EQ(right_and_same(few_ranks(collective::allreduce), 2,
+                                 [piece](builder& b, std::int32_t r) { exchange_and_combine_parts(b, r, piece); }),
+                  both(true, piece == 2));
+}
+
+TEST(verify_same_bits, finds_sums_that_are_grouped_differently) {
+    const problem p = few_ranks(collective::allreduce, 4);
+    const algorithm& a = find_algorithm("allreduce/dissemination");
+    EXPECT_FALSE(a.same_bits);
+    EXPECT_TRUE(verify(p, build_all(a, p)).empty());
+    const auto found = verify(p, build_all(a, p), false, true);
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found.front(), "rank 1, output block 0: combined in another way than on rank 0, so bits may differ");
+}
+
+TEST(verify_same_bits, results_of_other_ranks_may_be_combined_otherwise) {
+    for (const char* id : {"scan/recursive_doubling", "reduce_scatter_block/halving", "reduce/binomial"}) {
+        const algorithm& a = find_algorithm(id);
+        const problem p = few_ranks(a.what, 7);
+        EXPECT_TRUE(verify(p, build_all(a, p), false, true).empty()) << id;
+    }
+}
+
 TEST(verify_form, needs_the_schedules_of_all_ranks) {
     EXPECT_EQ(verify(few_ranks(collective::barrier), {}).front(), "there are 0 schedules for 2 ranks");
 }

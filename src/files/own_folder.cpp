@@ -1,0 +1,134 @@
+#include "files/own_folder.hpp"
+
+#include "rubato/core.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace rubato::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse_folder(const fs::path& path, std::string_view reason,
+                                std::string_view way_out = "remove it, or write to another place") {
+    throw error(fmt::format("cannot write into '{}'", path.string()), reason, way_out);
+}
+
+/// Opened, or nothing if there is none. No other user can replace what is in it afterwards.
+std::optional<int> open_own(const fs::path& path) {
+    const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0) {
+        if (errno == ENOENT) return std::nullopt;
+        std::error_code none;
+        const int why = errno;
+        if (fs::is_symlink(path, none)) refuse_folder(path, "it is a symbolic link");
+        refuse_folder(path, why == ENOTDIR ? "it is no folder" : std::strerror(why));
+    }
+    struct stat found {};
+    std::string wrong;
+    if (fstat(folder, &found) != 0)
+        wrong = std::strerror(errno);
+    else if (found.st_uid != geteuid())
+        wrong = belongs_to(found.st_uid);
+    else if (const mode_t mode = found.st_mode & 07777; (mode & 022) != 0 && fchmod(folder, mode & ~022U) != 0)
+        wrong = "others may write into it";
+    if (wrong.empty()) return folder;
+    close(folder);
+    refuse_folder(path, wrong);
+}
+
+}  // namespace
+
+own_folder own_folder::at(const fs::path& path) {
+    constexpr std::string_view elsewhere = "name a file in a place with room that can be written to";
+    std::error_code failed;
+    if (path.has_parent_path()) fs::create_directories(path.parent_path(), failed);
+    if (failed) refuse_folder(path, failed.message(), elsewhere);
+    if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) refuse_folder(path, std::strerror(errno), elsewhere);
+    if (auto found = find(path)) return std::move(*found);
+    refuse_folder(path, std::strerror(ENOENT), elsewhere);
+}
+
+std::optional<own_folder> own_folder::find(const fs::path& path) {
+    const std::optional<int> opened = open_own(path);
+    if (!opened) return std::nullopt;
+    return own_folder(path, *opened);
+}
+
+own_folder::~own_folder() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+own_folder::own_folder(own_folder&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+int own_folder::make(const std::string& name) const {
+    remove(name);
+    return openat(descriptor_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+void own_folder::remove(const std::string& name) const noexcept { (void)unlinkat(descriptor_, name.c_str(), 0); }
+
+void own_folder::move(const std::string& name, const own_folder& to) const noexcept {
+    (void)renameat(descriptor_, name.c_str(), to.descriptor_, name.c_str());
+}
+
+std::vector<std::string> own_folder::names() const {
+    std::vector<std::string> found;
+    const int again = openat(descriptor_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR* const list = again >= 0 ? fdopendir(again) : nullptr;
+    if (list == nullptr) {
+        if (again >= 0) close(again);
+        return found;
+    }
+    while (const dirent* const e = readdir(list))
+        if (const std::string_view name = e->d_name; name != "." && name != "..") found.emplace_back(name);
+    closedir(list);
+    return found;
+}
+
+void own_folder::remove_if_empty() const noexcept { (void)rmdir(path_.c_str()); }
+
+plain_file::plain_file(const fs::path& file, links in_name) {
+    const int last = in_name == links::refused ? O_NOFOLLOW : 0;
+    const int opened = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | last);
+    if (opened < 0) return;
+    struct stat found {};
+    if (fstat(opened, &found) != 0 || !S_ISREG(found.st_mode)) {
+        close(opened);
+        errno = EINVAL;
+        return;
+    }
+    descriptor_ = opened;
+    size_ = static_cast<std::size_t>(found.st_size);
+    owner_ = found.st_uid;
+}
+
+plain_file::~plain_file() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::size_t plain_file::read(std::size_t at, void* to, std::size_t most) const {
+    const ssize_t there = descriptor_ >= 0 ? pread(descriptor_, to, most, static_cast<off_t>(at)) : 0;
+    return there > 0 ? static_cast<std::size_t>(there) : 0;
+}
+
+bool may_be_planted(const fs::path& path) {
+    struct stat it {};
+    struct stat folder {};
+    return lstat(path.c_str(), &it) == 0 && stat(path.parent_path().c_str(), &folder) == 0 &&
+           (folder.st_mode & S_IWOTH) != 0 && it.st_uid != geteuid() && it.st_uid != folder.st_uid;
+}
+
+std::string belongs_to(uid_t user) { return fmt::format("it belongs to user {}", user); }
+
+}  // namespace rubato::files

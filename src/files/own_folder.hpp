@@ -1,0 +1,76 @@
+// Folders in which no other user can have prepared anything, and plain files that are opened without surprises: what is
+// removed, truncated or read is what was meant, whoever has made links meanwhile.
+#pragma once
+
+#include <sys/types.h>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rubato::files {
+
+/// A folder of this user, in which nobody else may write. It is opened once, so it stays the same one whatever its name
+/// leads to later. Its files are named without their folder.
+class own_folder {
+public:
+    /// Made if there is none, with the folders above it. Throws if it cannot be, or is a link or somebody else's.
+    static own_folder at(const std::filesystem::path& path);
+    /// Nothing if there is none. Throws as `at` does.
+    static std::optional<own_folder> find(const std::filesystem::path& path);
+
+    ~own_folder();
+    own_folder(own_folder&& other) noexcept;
+    own_folder& operator=(own_folder&&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+    std::vector<std::string> names() const;
+    /// A new file, open to read and write. What had that name is removed first, never written into. -1 and errno if it
+    /// cannot be made.
+    int make(const std::string& name) const;
+    /// Neither fails if it is not there.
+    void remove(const std::string& name) const noexcept;
+    void move(const std::string& name, const own_folder& to) const noexcept;
+    /// Removes the folder itself, unless something is in it.
+    void remove_if_empty() const noexcept;
+
+private:
+    own_folder(std::filesystem::path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+};
+
+/// A plain file that is open for reading.
+class plain_file {
+public:
+    enum class links : std::uint8_t { followed, refused };
+    /// Waits for nobody, as opening a FIFO would. Not open if there is no such file, or it is none; then errno tells
+    /// why.
+    explicit plain_file(const std::filesystem::path& file, links in_name = links::refused);
+    ~plain_file();
+    plain_file(const plain_file&) = delete;
+    plain_file& operator=(const plain_file&) = delete;
+
+    bool is_open() const { return descriptor_ >= 0; }
+    int descriptor() const { return descriptor_; }
+    std::size_t size() const { return size_; }
+    uid_t owner() const { return owner_; }
+    /// As far as there are so many bytes.
+    std::size_t read(std::size_t at, void* to, std::size_t most) const;
+
+private:
+    int descriptor_ = -1;
+    std::size_t size_ = 0;
+    uid_t owner_ = 0;
+};
+
+/// Who has prepared it may not be trusted: it lies where everybody may write, and belongs neither to this user nor to
+/// the folder's owner. The last part of the name is not followed.
+bool may_be_planted(const std::filesystem::path& path);
+
+/// "it belongs to user 1234"
+std::string belongs_to(uid_t user);
+
+}  // namespace rubato::files

@@ -1,0 +1,56 @@
+// The generalised requests of the program's non-blocking calls that Rubato makes.
+#pragma once
+
+#include "preload/lasting.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace rubato::preload {
+
+class requests_of_ours {
+public:
+    void add(MPI_Request r) {
+        const std::lock_guard lock(mutex_);
+        all_.insert_or_assign(r, false);
+        ++under_way_;
+    }
+    /// Its call has ended. To be called before MPI knows, which may free the request then.
+    void note_end(MPI_Request r) {
+        const std::lock_guard lock(mutex_);
+        all_[r] = true;
+        --under_way_;
+    }
+    /// MPI has freed it.
+    void remove(MPI_Request r) {
+        const std::lock_guard lock(mutex_);
+        all_.erase(r);
+    }
+
+    /// Whether its call has ended; nothing if it is none of these.
+    std::optional<bool> has_ended(MPI_Request r) {
+        const std::lock_guard lock(mutex_);
+        const auto found = all_.find(r);
+        return found != all_.end() ? std::optional(found->second) : std::nullopt;
+    }
+    /// While some are under way, calls that wait for or test requests go on with them; the background thread alone
+    /// would do so later.
+    bool some_under_way() const { return under_way_.load(std::memory_order_relaxed) != 0; }
+
+private:
+    std::atomic<int> under_way_{0};
+    std::mutex mutex_{};
+    std::unordered_map<MPI_Request, bool> all_{};  // whether it has ended
+};
+
+/// Of this process.
+inline requests_of_ours& own_requests() {
+    static lasting<requests_of_ours> all;
+    return all.value;
+}
+
+}  // namespace rubato::preload

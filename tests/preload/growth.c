@@ -1,0 +1,80 @@
+/* growth: makes, uses and frees communicators, datatypes and operators again and again. What is not freed of each takes
+ * 32 bytes at least, so memory would grow in every round. MPI libraries keep blocks for messages: they grow in some. */
+#include <malloc.h>
+#include <mpi.h>
+#include <stdio.h>
+
+enum { count = 4096, first = 500, round = 1024, rounds = 5, allowed = 16 * round };
+static int in[count], out[count], me;
+
+static void use_communicator(void) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 3; ++i) MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, comm);
+    MPI_Comm_free(&comm);
+}
+
+static void use_group(void) {
+    MPI_Comm comm;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -me, &comm);
+    MPI_Bcast(in, 8, MPI_INT, 0, comm);
+    MPI_Comm_free(&comm);
+}
+
+static void use_datatype(void) {
+    MPI_Datatype type;
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(in, count / 2, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+}
+
+static void add(void* from, void* to, int* n, MPI_Datatype* type) {
+    (void)type;
+    for (int i = 0; i < *n; ++i) ((int*)to)[i] += ((int*)from)[i];
+}
+
+static void use_operator(void) {
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+    MPI_Reduce(in, out, count, MPI_INT, op, 0, MPI_COMM_WORLD);
+    MPI_Allreduce(in, out, 8, MPI_INT, op, MPI_COMM_WORLD);
+    MPI_Op_free(&op);
+}
+
+static long in_use(void) {
+    MPI_Barrier(MPI_COMM_WORLD); /* nobody runs ahead, and keeps messages for others */
+    const struct mallinfo2 now = mallinfo2();
+    return (long)(now.uordblks + now.hblkhd);
+}
+
+int main(int argc, char** argv) {
+    static const struct {
+        const char* name;
+        void (*use)(void);
+    } all[] = {{"communicators", use_communicator},
+               {"groups", use_group},
+               {"datatypes", use_datatype},
+               {"operators", use_operator}};
+    int wrong = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    for (unsigned k = 0; k < sizeof all / sizeof *all; ++k) {
+        int grown = 1;
+        for (int i = 0; i < first; ++i) all[k].use();
+        for (int r = 0; r < rounds && grown; ++r) {
+            const long before = in_use();
+            for (int i = 0; i < round; ++i) {
+                all[k].use();
+                if (i % 64 == 0) MPI_Barrier(MPI_COMM_WORLD);
+            }
+            const long more = in_use() - before;
+            printf("rank %d, %s: %ld bytes more after %d\n", me, all[k].name, more, round);
+            grown = more > allowed;
+            MPI_Allreduce(MPI_IN_PLACE, &grown, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        }
+        wrong += grown;
+    }
+    MPI_Finalize();
+    return wrong != 0;
+}
