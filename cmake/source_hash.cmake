@@ -1,6 +1,6 @@
 # cmake -DROOT=... -DOUTPUT=... -P source_hash.cmake: writes a function that returns a hash of all sources. Ranks with
 # different hashes have different builds, and do not work together.
-file(GLOB_RECURSE files ${ROOT}/src/*.cpp ${ROOT}/src/*.hpp ${ROOT}/src/*.def ${ROOT}/include/*.hpp)
+file(GLOB_RECURSE files ${ROOT}/src/*.cpp ${ROOT}/src/*.hpp ${ROOT}/src/*.def ${ROOT}/include/*.hpp ${ROOT}/include/*.h)
 list(SORT files)
 set(all "")
 foreach(each IN LISTS files)

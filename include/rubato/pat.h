@@ -31,7 +31,7 @@ extern "C" {
 
 /* PAT_Init prepares MPI_COMM_WORLD, and is collective over it. It may be left out: the first collective on a
  * communicator prepares it. With less than MPI_THREAD_MULTIPLE nothing advances while the program computes.
- * Communicators are given back when they are freed, or by PAT_Finalize. */
+ * Communicators are given back when they are freed, or by PAT_Finalize; both wait for their other ranks. */
 RUBATO_PAT_API int PAT_Init(void);
 RUBATO_PAT_API int PAT_Finalize(void);
 

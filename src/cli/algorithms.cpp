@@ -123,10 +123,8 @@ std::string as_markdown(const std::vector<const algorithm*>& chosen) {
         "`radix_above_one`: a given `--radix` is 2 or more. `round_time`: the time of a round is known if arrivals "
         "differ.\n"
         "`torus`: the graph looks the same from all ranks of a torus.\n\n"
-        "Same bits: all ranks combine their results in the same order, so these are equal to the last bit; where it "
-        "is\n"
-        "\"no\", floating-point results may differ in the last bits, and Rubato uses the algorithm only where it is "
-        "named.\n",
+        "Same bits: all ranks combine their results in the same order, so these are equal to the last bit. With \"no\","
+        "\nfloating-point results may differ in the last bits, and Rubato uses the algorithm only if you name it.\n",
         example::ranks, format_bytes(example::bytes), example::segments, example::hosts, example::neighbours);
     const algorithm* previous = nullptr;
     for (const algorithm* a : chosen) {
@@ -155,9 +153,8 @@ void add_algorithms(CLI::App& command, int&) {
     app->add_option("COLLECTIVE", o->what, "only the algorithms of this collective, such as reduce (default: all)");
     add_format(*app, o->format, o->json, {"text", "json", "markdown"});
     app->footer(
-        "Same bits: whether all ranks get the same bits of a result, as MPI wants it. Rubato uses others only where "
-        "they\n"
-        "are named; results of integers are equal in any case.\n"
+        "Same bits: all ranks get bit-identical results, as MPI recommends. Rubato uses an algorithm without it only if\n"
+        "you name it; results of integers are equal in any case.\n"
         "Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.\n"
         "Examples:\n"
         "  rubato algorithms\n"

@@ -57,8 +57,15 @@ int write_all(int file, std::string_view text) {
     return 0;
 }
 
+bool all_may_write(const fs::path& folder) {
+    struct stat found {};
+    return stat(folder.c_str(), &found) == 0 && (found.st_mode & S_IWOTH) != 0;
+}
+
 [[noreturn]] void refuse_planted(const std::string& name, const fs::path& what) {
-    refuse(name, fmt::format("'{}' is another user's, in a folder into which all may write", what.string()),
+    refuse(name,
+           fmt::format("'{}' is another user's{}", what.string(),
+                       all_may_write(what.parent_path()) ? ", in a folder into which all may write" : " link"),
            "remove it, or write to another place");
 }
 
@@ -220,6 +227,11 @@ appended_file::appended_file(const std::string& name) {
     const int made = to.exists ? O_NOFOLLOW : O_CREAT | O_EXCL;
     file_ = plain_ ? open(to.file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | made, 0666) : open_stream(to);
     if (file_ < 0) refuse(name, errno);
+    struct stat opened {};
+    if (plain_ && fstat(file_, &opened) == 0 && opened.st_nlink > 1 && all_may_write(fs::path(to.file).parent_path())) {
+        close(file_);
+        refuse(name, "it is another file, too, and in a folder into which all may write", "remove it, or write to another place");
+    }
 }
 
 appended_file::~appended_file() { close(file_); }

@@ -23,6 +23,18 @@ namespace fs = std::filesystem;
     throw error(fmt::format("cannot write into '{}'", path.string()), reason, way_out);
 }
 
+/// Whether a file that we make there gets this owner.
+bool gives_our_files(uid_t owner, int folder) {
+    const std::string name = fmt::format(".rubato-owner-{}", getpid());
+    const int made = openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (made < 0) return false;
+    struct stat found {};
+    const bool same = fstat(made, &found) == 0 && found.st_uid == owner;
+    close(made);
+    (void)unlinkat(folder, name.c_str(), 0);
+    return same;
+}
+
 /// Opened, or nothing if there is none. No other user can replace what is in it afterwards.
 std::optional<int> open_own(const fs::path& path) {
     const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -37,7 +49,7 @@ std::optional<int> open_own(const fs::path& path) {
     std::string wrong;
     if (fstat(folder, &found) != 0)
         wrong = std::strerror(errno);
-    else if (found.st_uid != geteuid())
+    else if (found.st_uid != geteuid() && !gives_our_files(found.st_uid, folder))
         wrong = belongs_to(found.st_uid);
     else if (const mode_t mode = found.st_mode & 07777; (mode & 022) != 0 && fchmod(folder, mode & ~022U) != 0)
         wrong = "others may write into it";
@@ -122,11 +134,23 @@ std::size_t plain_file::read(std::size_t at, void* to, std::size_t most) const {
     return there > 0 ? static_cast<std::size_t>(there) : 0;
 }
 
+bool is_us(uid_t owner, const fs::path& folder) {
+    if (owner == geteuid()) return true;
+    const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return false;
+    const bool is = gives_our_files(owner, opened);
+    close(opened);
+    return is;
+}
+
 bool may_be_planted(const fs::path& path) {
     struct stat it {};
-    struct stat folder {};
-    return lstat(path.c_str(), &it) == 0 && stat(path.parent_path().c_str(), &folder) == 0 &&
-           (folder.st_mode & S_IWOTH) != 0 && it.st_uid != geteuid() && it.st_uid != folder.st_uid;
+    struct stat other {};
+    if (lstat(path.c_str(), &it) != 0 || it.st_uid == geteuid()) return false;
+    const bool leads_elsewhere = S_ISLNK(it.st_mode) && it.st_uid != 0 &&
+                                 (stat(path.c_str(), &other) != 0 || other.st_uid != it.st_uid);
+    return leads_elsewhere || (stat(path.parent_path().c_str(), &other) == 0 && (other.st_mode & S_IWOTH) != 0 &&
+                               it.st_uid != other.st_uid);
 }
 
 std::string belongs_to(uid_t user) { return fmt::format("it belongs to user {}", user); }

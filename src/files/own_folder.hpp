@@ -66,8 +66,13 @@ private:
     uid_t owner_ = 0;
 };
 
+/// Whether such an owner is this user, as files in that folder show it: a file system of another host may show all
+/// files as another user's, those included that we make there. What another user has made has another owner than ours.
+bool is_us(uid_t owner, const std::filesystem::path& folder);
+
 /// Who has prepared it may not be trusted: it lies where everybody may write, and belongs neither to this user nor to
-/// the folder's owner. The last part of the name is not followed.
+/// the folder's owner; or it is a link that leads to what belongs to others than its owner, who is not root either. The
+/// last part of the name is not followed.
 bool may_be_planted(const std::filesystem::path& path);
 
 /// "it belongs to user 1234"

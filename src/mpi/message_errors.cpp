@@ -54,20 +54,34 @@ MPI_Errhandler meant_by(MPI_Errhandler h) {
     return found != k.all.end() ? found->users : h;
 }
 
-/// MPI has no call for a handler that is not a communicator's, so the communicator gets it for that time. The handler
-/// may give it another one.
+/// While it exists, the communicator has the program's handler. That handler may give it another one, and may throw.
+class users_handler {
+public:
+    explicit users_handler(MPI_Comm comm) : comm_(comm), ours_(handler_of(comm)), users_(meant_by(ours_)) {
+        MPI_Comm_set_errhandler(comm_, users_);
+    }
+    ~users_handler() {
+        MPI_Errhandler now = MPI_ERRHANDLER_NULL;
+        if (MPI_Comm_get_errhandler(comm_, &now) == MPI_SUCCESS && now == users_) MPI_Comm_set_errhandler(comm_, ours_);
+        if (now != MPI_ERRHANDLER_NULL) MPI_Errhandler_free(&now);
+        MPI_Errhandler_free(&ours_);
+    }
+    users_handler(const users_handler&) = delete;
+    users_handler& operator=(const users_handler&) = delete;
+
+private:
+    MPI_Comm comm_;
+    MPI_Errhandler ours_;
+    MPI_Errhandler users_;
+};
+
+/// MPI has no call for a handler that is not a communicator's, so the communicator gets it for that time.
 void hand_on(MPI_Comm comm, int code) {
-    MPI_Errhandler ours = handler_of(comm);
-    const MPI_Errhandler users = meant_by(ours);
-    check(MPI_Comm_set_errhandler(comm, users), "MPI_Comm_set_errhandler");
+    const users_handler now(comm);
     MPI_Comm_call_errhandler(comm, code);
-    MPI_Errhandler now = handler_of(comm);
-    if (now == users) check(MPI_Comm_set_errhandler(comm, ours), "MPI_Comm_set_errhandler");
-    MPI_Errhandler_free(&ours);
-    MPI_Errhandler_free(&now);
 }
 
-void route(MPI_Comm* comm, int* code, ...) noexcept {  // NOLINT(cert-dcl50-cpp): MPI asks for it
+void route(MPI_Comm* comm, int* code, ...) {  // NOLINT(cert-dcl50-cpp): MPI asks for it
     if (within_own_messages) return;
     if (known().locked)
         MPI_Comm_call_errhandler(known().fatal.get(), *code);
@@ -89,8 +103,8 @@ std::recursive_mutex& setting_handler() {
 }
 
 void route_message_errors(MPI_Comm user) {
+    MPI_Errhandler of_user = handler_of(user);  // before the lock: MPICH holds one while it calls that handler
     const std::lock_guard setting(setting_handler());
-    MPI_Errhandler of_user = handler_of(user);
     MPI_Errhandler of_world = handler_of(MPI_COMM_WORLD);
     const bool needed = is_needed(of_user, of_world);
     MPI_Errhandler_free(&of_user);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <climits>
 #include <thread>
@@ -21,6 +22,10 @@ tag_layout::tag_layout(int upper_bound) {
     const unsigned message_bits = std::min(15U, bits / 2);
     const unsigned signature_bits = message_bits / 2;
     signatures_ = 1U << signature_bits;
+    // Sizes often differ by a power of two: of these primes 2 is a primitive root, so as few as possible share one.
+    constexpr std::array<std::uint32_t, 5> primes{107, 61, 29, 13, 5};
+    const auto* const fits = std::ranges::find_if(primes, [&](std::uint32_t p) { return p <= signatures_; });
+    modulus_ = fits != primes.end() ? *fits : 1;
     messages_ = 1U << (message_bits - signature_bits);
     operations_ = (std::uint64_t{1} << (bits - message_bits)) - 1;  // the remaining tags belong to no operation
 }
@@ -87,8 +92,7 @@ void message_pool::note_none_completed() {
     if (now - looked_for_others_ < 1s) return;
     looked_for_others_ = now;
     for (std::size_t i = 0; i < messages_.size(); ++i)
-        if (messages_[i].receives && requests_[i] != MPI_REQUEST_NULL)
-            return messages_[i].of->check_plan_of(messages_[i].peer);
+        if (messages_[i].receives && requests_[i] != MPI_REQUEST_NULL) messages_[i].of->check_plan_of(messages_[i].peer);
 }
 
 void message_pool::note_completed(std::size_t i) {

@@ -25,10 +25,7 @@ public:
     /// Operations with different tags.
     std::uint64_t operations() const { return operations_; }
     /// Of a plan that cuts chunks into so many parts, which follow from the size of the call.
-    std::uint32_t signature(std::uint32_t parts) const {
-        constexpr std::uint32_t mixing = 0x9e3779b1;  // mixed, as sizes often differ by a power of two
-        return (parts * mixing >> 16) % signatures_;
-    }
+    std::uint32_t signature(std::uint32_t parts) const { return parts % modulus_; }
     std::uint32_t signatures() const { return signatures_; }
     /// Tags of no operation.
     int beside(int which) const { return static_cast<int>(operations_ * signatures_ * messages_) + which; }
@@ -36,6 +33,7 @@ public:
 private:
     std::uint64_t operations_;
     std::uint32_t signatures_;
+    std::uint32_t modulus_;
     std::uint32_t messages_;
 };
 

@@ -126,11 +126,13 @@ struct turn_within {
 
     bool operator==(const turn_within&) const = default;
 };
-/// Of all threads. Empty if there is no such file.
-std::vector<turn_within> turns_within_calls(const std::filesystem::path& file);
+/// Of a process that runs; nothing if there is no such file.
+struct glimpse {
+    std::uint64_t beats = 0;           ///< how often its watchdog has counted up
+    std::vector<turn_within> turns{};  ///< of all threads
+};
+glimpse glimpse_of(const std::filesystem::path& file);
 /// Rank 0's: whether the program is to end.
 bool tells_to_end(const std::filesystem::path& file);
-/// How often the process has beaten; 0 if there is no such file.
-std::uint64_t beats_of(const std::filesystem::path& file);
 
 }  // namespace rubato::observe

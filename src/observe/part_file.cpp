@@ -150,24 +150,20 @@ std::optional<part> glance_at(const std::filesystem::path& file) {
     return decode(kept);
 }
 
-std::vector<turn_within> turns_within_calls(const std::filesystem::path& file) {
+glimpse glimpse_of(const std::filesystem::path& file) {
     const open_part in(file);
     const auto watched = watched_in(in);
-    std::vector<turn_within> turns(watched ? std::min<std::size_t>(watched->threads, most_threads) : 0);
-    for (std::size_t i = 0; i < turns.size(); ++i) {
+    if (!watched) return {};
+    glimpse seen{watched->beats, std::vector<turn_within>(std::min<std::size_t>(watched->threads, most_threads))};
+    for (std::size_t i = 0; i < seen.turns.size(); ++i) {
         whereabouts::line own{};
         if (!in.read(first_thread + i * sizeof(whereabouts), own) ||
             own.turn % whereabouts::states != whereabouts::inside)
             continue;
-        turns[i].turn = own.turn;
-        if (own.in == waiting::tests_of) turns[i].polls = own.polls;
+        seen.turns[i].turn = own.turn;
+        if (own.in == waiting::tests_of) seen.turns[i].polls = own.polls;
     }
-    return turns;
-}
-
-std::uint64_t beats_of(const std::filesystem::path& file) {
-    const auto watched = watched_in(open_part(file));
-    return watched ? watched->beats : 0;
+    return seen;
 }
 
 bool tells_to_end(const std::filesystem::path& file) {

@@ -135,8 +135,10 @@ recorder::channel& recorder::open(std::span<const std::int32_t> members) {
     for (const member_run& r : runs) who.insert(who.end(), {r.first, r.step, r.count});
     channels_of_members& alike = by_members_[std::move(who)];
     if (!alike.closed.empty()) {
-        channel& again = *alike.closed.back();
-        alike.closed.pop_back();
+        // Ranks may close them in any order.
+        const auto first = std::ranges::min_element(alike.closed, {}, &channel::number_);
+        channel& again = **first;
+        alike.closed.erase(first);
         return again;
     }
     const auto number = static_cast<std::uint32_t>(channels_.size());

@@ -229,7 +229,7 @@ std::shared_ptr<autopilot> communicator_table::borrow_pilot(MPI_Comm comm, commu
         }
         fleet_pilot* const one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
         one->in_use = true;
-        return {&*one->pilot, [one](autopilot*) { one->in_use = false; }};
+        return {&*one->pilot, [this, one](autopilot*) { pilots_.give_back(*one); }};
     } catch (const std::exception& e) {
         give_up(comm, e);
     }

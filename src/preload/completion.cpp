@@ -18,11 +18,6 @@ bool is_programs(const void* site) {
     return now != nullptr && !now->is_own(site) && !is_inside(site);
 }
 
-/// Whether some requests of the program's may be Rubato's; those that have ended count, too.
-bool makes_requests() {
-    const session* const now = running.load(std::memory_order_acquire);
-    return now != nullptr && now->makes_requests();
-}
 bool some_are_ours() { return own_requests().some_under_way(); }
 
 void go_on() {
@@ -122,7 +117,7 @@ using namespace rubato::preload;
         calls_under_way calls(count, requests);                                                                      \
         requests = calls.get();                                                                                      \
         return test([&] {                                                                                            \
-            if (!makes_requests()) return next(count, requests, flag, statuses);                                     \
+            if (!own_requests().some_known()) return next(count, requests, flag, statuses);                                     \
             const guard passing;                                                                                     \
             return test_all(count, requests, flag, statuses);                                                        \
         });                                                                                                          \

@@ -89,8 +89,10 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
         const time_ns came = now.pilots().now();
         if (!now.communicators().make_pilot(comm, *where, c, came)) {
             const int code = native();
-            const bool failed = code != MPI_SUCCESS;
-            where->remember({autopilot::known(c), came, failed ? std::nullopt : std::optional(now.pilots().now())});
+            // An error handler may have freed the communicator.
+            communicator_state* const still = code == MPI_SUCCESS ? where : now.communicators().find(comm);
+            const auto left = code == MPI_SUCCESS ? std::optional(now.pilots().now()) : std::nullopt;
+            if (still == where) where->remember({autopilot::known(c), came, left});
             return code;
         }
     }
@@ -182,6 +184,7 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
         code = now->pilots().replaces_started(What) ? directed_start<What>(*now, comm, a, request, native) : native();
     }
     const time_ns exit = own_time();
+    now->pilots().end_retired();
     if (code != MPI_SUCCESS) return code;
     alone([&] {
         const communicator_state* const where = now->communicators().find(comm);

@@ -1,6 +1,7 @@
 #include "preload/fleet.hpp"
 
 #include "mpi/process.hpp"
+#include "preload/graph_tags.hpp"
 
 #include <algorithm>
 #include <new>
@@ -42,6 +43,7 @@ std::uint64_t fleet::calls_to_wait(std::uint64_t calls, time_ns gain, std::optio
 fleet_pilot& fleet::make(MPI_Comm comm, const autopilot::settings& how, autopilot::explainer explain,
                          fleet_pilot::keeper keep) {
     const time_ns begin = own_time();
+    if (comm != MPI_COMM_WORLD) pass_graph_tags(comm);  // for the world that is done
     std::list<fleet_pilot> made(1);
     made.front().pilot.emplace(comm, how, std::move(explain));
     made.front().keep = std::move(keep);
@@ -72,7 +74,7 @@ bool fleet::go_on_ending() noexcept {
     try {
         some_retired_ = false;
         for (fleet_pilot& p : all_)
-            if (p.retired && p.pilot && (p.in_use || !ends(p))) some_retired_ = true;
+            if (p.retired && p.pilot && !p.in_use && !ends(p)) some_retired_ = true;
         return !some_retired_;
     } catch (const std::exception& e) {
         give_up(MPI_COMM_WORLD, e);  // other ranks wait for this one

@@ -69,9 +69,14 @@ public:
         p.retired = true;
         some_retired_ = true;
     }
-    /// Goes on with the ends of those that are retired. Waits for nobody.
+    /// Goes on with the ends of those that are retired. Waits for nobody, and costs next to nothing if there are none.
     void end_retired() noexcept {
         if (some_retired_) (void)go_on_ending();
+    }
+    /// A persistent request needs it no more.
+    void give_back(fleet_pilot& p) {
+        p.in_use = false;
+        if (p.retired) some_retired_ = true;
     }
     /// Retires and ends all. Collective over all ranks.
     void end_all() noexcept;

@@ -25,7 +25,10 @@ bool journal::note_once(const std::string& line) {
 void journal::explain(const decision& d) noexcept {
     if (!recorder_) return;
     const std::lock_guard lock(explaining_);
-    if (explained_.size() >= most_explained) return;
+    if (explained_.size() >= most_explained) {
+        warn("there are more decisions than the report can explain; it has the first of them");
+        return;
+    }
     try {
         (void)note_once(to_line(d));
     } catch (const std::bad_alloc&) {

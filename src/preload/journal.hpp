@@ -46,7 +46,7 @@ public:
 
 private:
     static constexpr int most_recalled = 64;
-    static constexpr std::size_t most_explained = 16384;
+    static constexpr std::size_t most_explained = 2048;  ///< at most some 800 KiB
 
     /// False if it was noted before.
     bool note_once(const std::string& line);

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -18,6 +19,7 @@ public:
         const std::lock_guard lock(mutex_);
         all_.insert_or_assign(r, false);
         ++under_way_;
+        known_ = all_.size();
     }
     /// Its call has ended. To be called before MPI knows, which may free the request then.
     void note_end(MPI_Request r) {
@@ -29,6 +31,7 @@ public:
     void remove(MPI_Request r) {
         const std::lock_guard lock(mutex_);
         all_.erase(r);
+        known_ = all_.size();
     }
 
     /// Whether its call has ended; nothing if it is none of these.
@@ -40,8 +43,11 @@ public:
     /// While some are under way, calls that wait for or test requests go on with them; the background thread alone
     /// would do so later.
     bool some_under_way() const { return under_way_.load(std::memory_order_relaxed) != 0; }
+    /// Those that have ended, and that MPI has not freed, count, too.
+    bool some_known() const { return known_.load(std::memory_order_relaxed) != 0; }
 
 private:
+    std::atomic<std::size_t> known_{0};
     std::atomic<int> under_way_{0};
     std::mutex mutex_{};
     std::unordered_map<MPI_Request, bool> all_{};  // whether it has ended

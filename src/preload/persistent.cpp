@@ -149,8 +149,7 @@ constexpr bool frees_ended = true;
 
 /// Whether it is one of ours; nothing is looked up where there can be none. With its end.
 std::optional<bool> own_has_ended(const MPI_Request* request) {
-    const session* const now = running.load(std::memory_order_acquire);
-    if (request == nullptr || now == nullptr || !now->makes_requests()) return std::nullopt;
+    if (request == nullptr || !own_requests().some_known()) return std::nullopt;
     return own_requests().has_ended(*request);
 }
 

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace rubato::preload {
@@ -133,7 +134,12 @@ void remembered_runs::write(const std::vector<std::vector<std::byte>>& kept) {
     add(models, all.models);
     all.models = models;
     if (all.known.empty() && all.models.empty()) return;
-    if (!named_) (void)files::own_folder::at(without_links(fs::path(file_).parent_path()));
+    if (!named_) {
+        const fs::path file = file_;
+        const auto cache = files::own_folder::at(without_links(file.parent_path()));
+        struct stat there {};
+        if (lstat(file.c_str(), &there) == 0 && there.st_uid != geteuid()) cache.remove(file.filename().string());
+    }
     profiles::write(all, file_);
 }
 

@@ -129,11 +129,11 @@ struct wrong_settings : error {
 }  // namespace
 
 session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::private_communicator>(MPI_COMM_WORLD)) {
-    pass_graph_tags();
+    compare_builds();
+    pass_graph_tags(MPI_COMM_WORLD);
     rank_ = mpi::rank_in(comm_->get());
     ranks_ = mpi::size_of(comm_->get());
     own_ = address_range::of(reinterpret_cast<const void*>(&mpi::run_native));
-    compare_builds();
     agree_on_settings();
     const time_ns together = own_time();
     hosts_ = mpi::hosts_of(comm_->get());
@@ -297,9 +297,9 @@ void session::write_file() {
     std::vector<std::byte> mine;
     notes_.alone([&](const observe::recorder& from) { mine = from.bytes(); });
     const std::vector<std::vector<std::byte>> received = gather_bytes(comm_->get(), mine);
-    dog_.reset();  // all ranks have come
     int written = 0;
     if (rank_ == 0) {
+        dog_.reset();  // all ranks have come
         try {
             written = write_parts(received) ? 1 : 0;
         } catch (const std::exception& e) {
@@ -307,6 +307,7 @@ void session::write_file() {
         }
     }
     check(PMPI_Bcast(&written, 1, MPI_INT, 0, comm_->get()), "MPI_Bcast");
+    dog_.reset();  // it writes into the part
     if (written != 0) notes_.alone([](observe::recorder& to) { to.finish(); });
 }
 

@@ -33,12 +33,9 @@ public:
     session& operator=(const session&) = delete;
 
     communicator_table& communicators() { return communicators_; }
-    const fleet& pilots() const { return pilots_; }
+    fleet& pilots() { return pilots_; }
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
-
-    /// Whether some requests of the program's may be Rubato's.
-    bool makes_requests() const { return pilots_.makes_pilots_early(); }
 
     /// Null if this rank records nothing.
     observe::recorder* recorder() { return notes_.recorder(); }

@@ -36,7 +36,8 @@ watchdog::watchdog(observe::recorder& to, place where, const watchdog_settings& 
     : to_(to), where_(std::move(where)), how_(how) {
     for (const mpi::predefined_type& t : mpi::predefined_types())
         if (t.type != MPI_DATATYPE_NULL) sizes_[bits_of(t.type)] = size_of_type(t.type);
-    if (where_.rank == 0) seen_.resize(static_cast<std::size_t>(where_.ranks));
+    if (where_.rank == 0) seen_.resize(static_cast<std::size_t>(where_.ranks), {.beaten = own_time()});
+    to_.beat();  // from now on it is known that there is one
     const signals_blocked within;
     thread_ = std::thread([this] { run(); });
 }
@@ -94,49 +95,79 @@ void watchdog::look() {
     const time_ns now = own_time();
     leave_out_own_pause(now);
     if (++looks_ == 4) warn_of_unseen();
+    look_at_all(now);
     begin_anew_after_stop(now);
     if (!somebody_waits(now)) {
         asked_.reset();
     } else if (!asked_) {
-        asked_ = pulses_now();
-        asked_at_ = now;
-    } else if (const pulses silent = silent_since(*asked_); silent.empty() || now - asked_at_ >= how_.limit / 2) {
+        asked_ = now;
+    } else if (const ranks silent = silent_since(*asked_); silent.empty() || now - *asked_ >= how_.limit / 2) {
         report(now, silent);
         asked_.reset();
     }
+    usual_look_ = std::exchange(last_look_took_, own_time() - now);
 }
 
-/// The whole program may have been stopped, or its machine.
+/// The whole program may have been stopped, or its machine. A look at many ranks takes time, too; of the last look it is
+/// not known whether that was all it did.
 void watchdog::leave_out_own_pause(time_ns now) {
     const time_ns since_last = now - std::exchange(last_look_, now);
-    if (looks_ == 0 || since_last <= 2 * interval()) return;
-    const time_ns pause = since_last - interval();
-    asked_at_ += pause;
-    for (auto& of_rank : seen_)
-        for (standing& s : of_rank) s.since += pause;
+    const time_ns usual = interval() + usual_look_;
+    if (looks_ == 0 || since_last <= 2 * usual) return;
+    const time_ns pause = since_last - usual;
+    if (asked_) *asked_ += pause;
+    for (seen_rank& each : seen_) each.beaten += pause;
+    leave_out(pause, now);
+}
+
+void watchdog::leave_out(time_ns pause, time_ns now) {
+    for (seen_rank& each : seen_)
+        for (standing& s : each.threads) s.since = std::min(s.since + pause, now);
+}
+
+/// A rank that beats again after a gap was stopped, and others may have waited for it.
+void watchdog::look_at_all(time_ns now) {
+    time_ns pause{};
+    for (std::int32_t r = 0; r < where_.ranks; ++r) {
+        seen_rank& was = seen_[static_cast<std::size_t>(r)];
+        const observe::glimpse is = observe::glimpse_of(observe::part_of(where_.output, r));
+        if (is.beats != was.beats) {
+            const time_ns gap = now - std::exchange(was.beaten, now);
+            // A beat and a look alternate, but for some jitter.
+            if (was.beats != 0 && gap > 5 * interval() / 2) pause = std::max(pause, gap - interval());
+            was.beats = is.beats;
+        }
+        was.threads.resize(std::max(was.threads.size(), is.turns.size()));
+        for (std::size_t i = 0; i < is.turns.size(); ++i) {
+            standing& of_thread = was.threads[i];
+            const observe::turn_within& at = is.turns[i];
+            // A rank that has not tested since the last look computes.
+            const bool stays = of_thread.at.turn == at.turn && (!at.polls || of_thread.at.polls != at.polls);
+            if (!stays) of_thread = {at, now};
+            of_thread.at = at;
+        }
+    }
+    if (pause > time_ns{}) leave_out(pause, now);
 }
 
 /// Whoever has waited for a process that was stopped has a whole limit once more.
 void watchdog::begin_anew_after_stop(time_ns now) {
-    if (stopped_.empty() || !silent_since(stopped_).empty()) return;
+    if (stopped_.empty()) return;
+    const ranks silent = silent_since(stopped_at_);
+    if (std::ranges::any_of(stopped_, [&](std::int32_t r) { return silent.contains(r); })) return;
     stopped_.clear();
     said_.clear();
-    for (auto& of_rank : seen_)
-        for (standing& s : of_rank) s = {s.at, now};
+    for (seen_rank& each : seen_)
+        for (standing& s : each.threads) s = {s.at, now};
 }
 
-watchdog::pulses watchdog::pulses_now() const {
-    pulses all;
-    for (std::int32_t r = 1; r < where_.ranks; ++r) all[r] = observe::beats_of(observe::part_of(where_.output, r));
-    return all;
-}
-
-/// The lock of a process that has ended is gone.
-watchdog::pulses watchdog::silent_since(const pulses& then) const {
-    pulses silent;
-    for (const auto& [r, beats] : then) {
-        const std::filesystem::path part = observe::part_of(where_.output, r);
-        if (observe::beats_of(part) == beats && observe::is_being_written(part)) silent.emplace(r, beats);
+/// The lock of a process that has ended is gone. One that has never beaten has no watchdog.
+watchdog::ranks watchdog::silent_since(time_ns then) const {
+    ranks silent;
+    for (std::int32_t r = 1; r < where_.ranks; ++r) {
+        const seen_rank& each = seen_[static_cast<std::size_t>(r)];
+        if (each.beats != 0 && each.beaten <= then && observe::is_being_written(observe::part_of(where_.output, r)))
+            silent.insert(r);
     }
     return silent;
 }
@@ -153,35 +184,25 @@ void watchdog::warn_of_unseen() const {
                stderr);
 }
 
-bool watchdog::somebody_waits(time_ns now) {
-    bool found = false;
-    for (std::int32_t r = 0; r < where_.ranks; ++r) {
-        std::vector<standing>& of_rank = seen_[static_cast<std::size_t>(r)];
-        const std::vector<observe::turn_within> turns = observe::turns_within_calls(observe::part_of(where_.output, r));
-        of_rank.resize(std::max(of_rank.size(), turns.size()));
-        for (std::size_t i = 0; i < turns.size(); ++i) {
-            standing& was = of_rank[i];
-            // A rank that has not tested since the last look computes.
-            const bool stays = was.at.turn == turns[i].turn && (!turns[i].polls || was.at.polls != turns[i].polls);
-            if (!stays) was = {turns[i], now};
-            was.at = turns[i];
-            found = found || (was.at.turn != 0 && !was.said && now - was.since >= how_.limit);
-        }
-    }
-    return found;
+bool watchdog::somebody_waits(time_ns now) const {
+    return std::ranges::any_of(seen_, [&](const seen_rank& each) {
+        return std::ranges::any_of(each.threads, [&](const standing& s) {
+            return s.at.turn != 0 && !s.said && now - s.since >= how_.limit;
+        });
+    });
 }
 
 /// Clocks of hosts drift; how long a thread was seen within a call does not depend on them.
 time_ns watchdog::age_of(const observe::part& p, const observe::part_thread& t, time_ns now, time_ns common) const {
     const time_ns by_clock = std::max(common - p.to_common(t.since), time_ns{});
-    const auto& of_rank = seen_[static_cast<std::size_t>(p.who.rank)];
+    const auto& of_rank = seen_[static_cast<std::size_t>(p.who.rank)].threads;
     if (!t.inside) return by_clock;
     if (t.number >= of_rank.size() || of_rank[t.number].at.turn != t.turn) return time_ns{};  // it has moved since
     const time_ns seen = now - of_rank[t.number].since;
     return std::clamp(by_clock, seen, seen + interval());
 }
 
-void watchdog::report(time_ns now, const pulses& stopped) {
+void watchdog::report(time_ns now, const ranks& stopped) {
     std::vector<observe::watched_process> all;
     time_ns common = now;
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
@@ -202,12 +223,13 @@ void watchdog::report(time_ns now, const pulses& stopped) {
             text += fmt::format("rubato: watchdog: {}{}\n", i == 0 ? "" : "  ", c.text[i]);
     }
     if (shown > most_calls) text += fmt::format("rubato: watchdog: {} more calls wait\n", shown - most_calls);
-    for (auto& of_rank : seen_)
-        for (standing& s : of_rank) s.said = s.said || now - s.since >= how_.limit;
+    for (seen_rank& each : seen_)
+        for (standing& s : each.threads) s.said = s.said || now - s.since >= how_.limit;
     if (!stopped.empty() && how_.ends && shown > 0)
         text += "rubato: watchdog: the program is not ended as long as a process is stopped\n";
     std::fputs(text.c_str(), stderr);
     stopped_ = stopped;
+    stopped_at_ = now;
     if (!how_.ends || shown == 0 || !stopped.empty()) return;
     std::fputs("rubato: watchdog: the program is ended\n", stderr);
     to_.tell_to_end();

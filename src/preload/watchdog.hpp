@@ -55,16 +55,17 @@ private:
     bool claim() noexcept;
     void run();
     void look();
-    /// Whether a thread of any rank has been within a call for long, and nothing was said of that.
-    bool somebody_waits(time_ns now);
-    /// How often other processes have beaten, by rank.
-    using pulses = std::map<std::int32_t, std::uint64_t>;
+    using ranks = std::set<std::int32_t>;
     void leave_out_own_pause(time_ns now);
+    /// Nobody has waited in that time.
+    void leave_out(time_ns pause, time_ns now);
+    void look_at_all(time_ns now);
     void begin_anew_after_stop(time_ns now);
-    pulses pulses_now() const;
+    /// Whether a thread of any rank has been within a call for long, and nothing was said of that.
+    bool somebody_waits(time_ns now) const;
     /// Those that have not beaten since, and have not ended.
-    pulses silent_since(const pulses& then) const;
-    void report(time_ns now, const pulses& stopped);
+    ranks silent_since(time_ns then) const;
+    void report(time_ns now, const ranks& stopped);
     time_ns age_of(const observe::part& p, const observe::part_thread& t, time_ns now, time_ns common) const;
     void warn_of_unseen() const;
     time_ns interval() const;
@@ -83,14 +84,21 @@ private:
         time_ns since{};
         bool said = false;
     };
-    std::vector<std::vector<standing>> seen_{};  // by rank and thread
+    struct seen_rank {
+        std::vector<standing> threads{};
+        std::uint64_t beats = 0;
+        time_ns beaten{};  // when that was seen to change
+    };
+    std::vector<seen_rank> seen_{};
     std::set<observe::call_id> said_{};
     int looks_ = 0;
     time_ns last_look_{};
-    // When somebody has waited for the limit: before anything is said, all processes must have shown that they run.
-    std::optional<pulses> asked_{};
-    time_ns asked_at_{};
-    pulses stopped_{};  // of which it was said
+    time_ns last_look_took_{};
+    time_ns usual_look_{};
+    // Since when somebody has waited for the limit: before anything is said, all must have shown since then that they run.
+    std::optional<time_ns> asked_{};
+    ranks stopped_{};  // of which it was said
+    time_ns stopped_at_{};
 
     std::mutex mutex_{};
     std::condition_variable ends_{};

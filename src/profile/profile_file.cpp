@@ -13,8 +13,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-
-#include <unistd.h>
+#include <filesystem>
 
 namespace rubato::profiles {
 namespace {
@@ -135,7 +134,7 @@ std::string text_of(const std::string& file) {
     if (!in.is_open())
         throw error(fmt::format("cannot read '{}'", file),
                     errno == EINVAL ? "it is no plain file" : std::strerror(errno), instead);
-    if (in.owner() != geteuid())
+    if (!files::is_us(in.owner(), std::filesystem::path(file).parent_path()))
         throw error(fmt::format("cannot use '{}'", file), files::belongs_to(in.owner()),
                     "give a copy of it that is yours");
     if (in.size() > longest)

@@ -146,6 +146,6 @@ int main(int argc, char** argv) {
     sums(twin, 4);
     started(twin, 2);
     MPI_Finalize();
-    if (wrong == 0) printf("rank %d: right\n", me);
+    printf("rank %d: %s\n", me, wrong == 0 ? "right" : "wrong");
     return wrong != 0;
 }

@@ -1,5 +1,5 @@
-/* handlers jump|throw: an error handler of the program leaves a wrong call by longjmp or, compiled as C++, by an
-   exception; on rank 0 it returns every other time. What follows is right on all ranks, also where it is called from
+/* handlers jump|throw [world]: an error handler of the program, on a communicator of its own or on the world, leaves a
+   wrong call by longjmp or, compiled as C++, by an exception; on rank 0 it returns every other time. What follows is right on all ranks, also where it is called from
    deeper functions. */
 #include <mpi.h>
 #include <setjmp.h>
@@ -68,7 +68,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_create_errhandler(leave, &handler);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (argc > 2)
+        comm = MPI_COMM_WORLD;
+    else
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, handler);
     for (int i = 0; i < calls; ++i) {
         if (i % 60 < 2) go_wrong(i, comm);

@@ -575,7 +575,7 @@ TEST_F(observe, sizes_that_are_too_large_take_no_memory) {
                 (void)decode(spoilt);
                 (void)decode(read_part(copy, true));
                 (void)glance_at(copy);
-                (void)turns_within_calls(copy);
+                (void)glimpse_of(copy);
             })) << one.what;
         }
     }
