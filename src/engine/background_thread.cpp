@@ -110,6 +110,7 @@ void background::start() {
             if (is.core && is.niceness) run();
         });
     }
+    pthread_setname_np(thread_.native_handle(), "rubato");
     const settled is = answer.get();
     if (is.core && is.niceness) return;
     thread_.join();
@@ -159,7 +160,6 @@ activity background::look(const watcher& w) noexcept {
 }
 
 void background::run() {
-    pthread_setname_np(pthread_self(), "rubato");
     prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
     time_ns pause = how_.interval;
     for (;;) {

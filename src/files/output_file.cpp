@@ -230,7 +230,8 @@ appended_file::appended_file(const std::string& name) {
     struct stat opened {};
     if (plain_ && fstat(file_, &opened) == 0 && opened.st_nlink > 1 && all_may_write(fs::path(to.file).parent_path())) {
         close(file_);
-        refuse(name, "it is another file, too, and in a folder into which all may write", "remove it, or write to another place");
+        refuse(name, "it is another file, too, and in a folder into which all may write",
+               "remove it, or write to another place");
     }
 }
 

@@ -147,10 +147,10 @@ bool may_be_planted(const fs::path& path) {
     struct stat it {};
     struct stat other {};
     if (lstat(path.c_str(), &it) != 0 || it.st_uid == geteuid()) return false;
-    const bool leads_elsewhere = S_ISLNK(it.st_mode) && it.st_uid != 0 &&
-                                 (stat(path.c_str(), &other) != 0 || other.st_uid != it.st_uid);
-    return leads_elsewhere || (stat(path.parent_path().c_str(), &other) == 0 && (other.st_mode & S_IWOTH) != 0 &&
-                               it.st_uid != other.st_uid);
+    // Links to folders are common where file systems are laid out for many users.
+    const bool leads_to_file = S_ISLNK(it.st_mode) && (stat(path.c_str(), &other) != 0 || !S_ISDIR(other.st_mode));
+    if (leads_to_file && it.st_uid != 0 && (other.st_mode == 0 || other.st_uid != it.st_uid)) return true;
+    return stat(path.parent_path().c_str(), &other) == 0 && (other.st_mode & S_IWOTH) != 0 && it.st_uid != other.st_uid;
 }
 
 std::string belongs_to(uid_t user) { return fmt::format("it belongs to user {}", user); }

@@ -71,7 +71,7 @@ private:
 bool is_us(uid_t owner, const std::filesystem::path& folder);
 
 /// Who has prepared it may not be trusted: it lies where everybody may write, and belongs neither to this user nor to
-/// the folder's owner; or it is a link that leads to what belongs to others than its owner, who is not root either. The
+/// the folder's owner; or it is a link to a file that does not belong to the link's owner, who is not root either. The
 /// last part of the name is not followed.
 bool may_be_planted(const std::filesystem::path& path);
 

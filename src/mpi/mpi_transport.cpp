@@ -92,7 +92,8 @@ void message_pool::note_none_completed() {
     if (now - looked_for_others_ < 1s) return;
     looked_for_others_ = now;
     for (std::size_t i = 0; i < messages_.size(); ++i)
-        if (messages_[i].receives && requests_[i] != MPI_REQUEST_NULL) messages_[i].of->check_plan_of(messages_[i].peer);
+        if (messages_[i].receives && requests_[i] != MPI_REQUEST_NULL)
+            messages_[i].of->check_plan_of(messages_[i].peer);
 }
 
 void message_pool::note_completed(std::size_t i) {

@@ -117,7 +117,7 @@ using namespace rubato::preload;
         calls_under_way calls(count, requests);                                                                      \
         requests = calls.get();                                                                                      \
         return test([&] {                                                                                            \
-            if (!own_requests().some_known()) return next(count, requests, flag, statuses);                                     \
+            if (!own_requests().some_known()) return next(count, requests, flag, statuses);                          \
             const guard passing;                                                                                     \
             return test_all(count, requests, flag, statuses);                                                        \
         });                                                                                                          \

@@ -40,6 +40,7 @@ watchdog::watchdog(observe::recorder& to, place where, const watchdog_settings& 
     to_.beat();  // from now on it is known that there is one
     const signals_blocked within;
     thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "rubato watchdog");
 }
 
 watchdog::~watchdog() {
@@ -68,7 +69,6 @@ time_ns watchdog::interval() const {
 }
 
 void watchdog::run() {
-    pthread_setname_np(pthread_self(), "rubato watchdog");
     std::unique_lock lock(mutex_);
     while (!ends_.wait_for(lock, interval(), [this] { return ending_; })) {
         lock.unlock();
@@ -108,8 +108,8 @@ void watchdog::look() {
     usual_look_ = std::exchange(last_look_took_, own_time() - now);
 }
 
-/// The whole program may have been stopped, or its machine. A look at many ranks takes time, too; of the last look it is
-/// not known whether that was all it did.
+/// The whole program may have been stopped, or its machine. A look at many ranks takes time, too; of the last look it
+/// is not known whether that was all it did.
 void watchdog::leave_out_own_pause(time_ns now) {
     const time_ns since_last = now - std::exchange(last_look_, now);
     const time_ns usual = interval() + usual_look_;
@@ -186,9 +186,8 @@ void watchdog::warn_of_unseen() const {
 
 bool watchdog::somebody_waits(time_ns now) const {
     return std::ranges::any_of(seen_, [&](const seen_rank& each) {
-        return std::ranges::any_of(each.threads, [&](const standing& s) {
-            return s.at.turn != 0 && !s.said && now - s.since >= how_.limit;
-        });
+        return std::ranges::any_of(
+            each.threads, [&](const standing& s) { return s.at.turn != 0 && !s.said && now - s.since >= how_.limit; });
     });
 }
 

@@ -95,7 +95,8 @@ private:
     time_ns last_look_{};
     time_ns last_look_took_{};
     time_ns usual_look_{};
-    // Since when somebody has waited for the limit: before anything is said, all must have shown since then that they run.
+    // Since when somebody has waited for the limit: before anything is said, all must have shown since then that they
+    // run.
     std::optional<time_ns> asked_{};
     ranks stopped_{};  // of which it was said
     time_ns stopped_at_{};

@@ -1,5 +1,5 @@
-/* graphs EXTRA [twin]: distributed graphs, made one after the other from the world, or a communicator like it, after so many
- * other communicators. */
+/* graphs EXTRA [twin]: distributed graphs, made one after the other from the world, or a communicator like it, after so
+ * many other communicators. */
 #include <mpi.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* growth [COUNT]: makes, uses and frees communicators, datatypes and operators again and again, each kind some thousand
  * times or COUNT times. What is not freed of each takes 32 bytes at least, so memory would grow in every round. MPI
- * libraries keep blocks for messages: they grow in some, and less and less. Prints what the last four fifths of COUNT took. */
+ * libraries keep blocks for messages: they grow in some, and less and less. Prints what the last four fifths of COUNT
+ * took. */
 #include <malloc.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* handler_race: a thread sets the error handler of MPI_COMM_WORLD again and again, while another one makes collectives of many
- * kinds. What was set last stays: an error calls it. */
+/* handler_race: a thread sets the error handler of MPI_COMM_WORLD again and again, while another one makes collectives
+ * of many kinds. What was set last stays: an error calls it. */
 #include <mpi.h>
 
 #include <pthread.h>
@@ -22,7 +22,8 @@ static void* set_handlers(void* unused) {
 
 int main(int argc, char** argv) {
     static int in[2 * n], out[2 * n];
-    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_FLOAT, MPI_SHORT, MPI_INT32_T, MPI_UINT16_T, MPI_LONG, MPI_DOUBLE};
+    const MPI_Datatype types[] = {MPI_INT,     MPI_UNSIGNED, MPI_FLOAT, MPI_SHORT,
+                                  MPI_INT32_T, MPI_UINT16_T, MPI_LONG,  MPI_DOUBLE};
     const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD};
     int me, ranks, level;
     pthread_t setting;

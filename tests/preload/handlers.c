@@ -1,6 +1,6 @@
 /* handlers jump|throw [world]: an error handler of the program, on a communicator of its own or on the world, leaves a
-   wrong call by longjmp or, compiled as C++, by an exception; on rank 0 it returns every other time. What follows is right on all ranks, also where it is called from
-   deeper functions. */
+   wrong call by longjmp or, compiled as C++, by an exception; on rank 0 it returns every other time. What follows is
+   right on all ranks, also where it is called from deeper functions. */
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdio.h>

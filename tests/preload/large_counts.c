@@ -1,5 +1,5 @@
-/* large_counts [large]: the calls of MPI 4 that count in MPI_Count, where the library has them, and calls whose elements or
- * counts are spread out. large: with more than 2^31 bytes. Each rank says whether its results are right. */
+/* large_counts [large]: the calls of MPI 4 that count in MPI_Count, where the library has them, and calls whose
+ * elements or counts are spread out. large: with more than 2^31 bytes. Each rank says whether its results are right. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -21,8 +21,7 @@ static void spread_out(long blocks, long block, long stride) {
         const int root = k % ranks;
         for (long i = 0; i < bytes; ++i) data[i] = me == root ? byte_at(i, k) : 255;
         if (MPI_Bcast(data, 1, type, root, MPI_COMM_WORLD) != MPI_SUCCESS) ++wrong;
-        for (long i = 0; i < bytes; ++i)
-            wrong += data[i] != (me == root || i % stride < block ? byte_at(i, k) : 255);
+        for (long i = 0; i < bytes; ++i) wrong += data[i] != (me == root || i % stride < block ? byte_at(i, k) : 255);
         if (bytes > 1 << 30) break; /* it takes long */
     }
     MPI_Type_free(&type);

@@ -156,12 +156,13 @@ TEST_F(own, what_others_have_planted_is_not_written) {
     }
     EXPECT_EQ(text_in("precious"), "precious");
     EXPECT_TRUE(std::filesystem::is_empty(path("important")));
-    // Where not all may write, others' links lead to what is theirs.
+    // Where not all may write, others' links lead to folders, or to files of theirs.
     ASSERT_EQ(chmod(path("all").c_str(), 0755), 0);
     EXPECT_NE(write("link").find("is another user's link"), std::string::npos) << write("link");
     EXPECT_EQ(text_in("precious"), "precious");
-    ASSERT_TRUE(give_away(path("important")));
     EXPECT_EQ(write("folder/new"), "no error");
+    ASSERT_TRUE(give_away(path("precious")));
+    EXPECT_EQ(write("link"), "no error");
 }
 
 TEST_F(own, half_a_line_is_dropped) {
