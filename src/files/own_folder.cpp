@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +26,10 @@ namespace fs = std::filesystem;
 
 /// Whether a file that we make there gets this owner.
 bool gives_our_files(uid_t owner, int folder) {
-    const std::string name = fmt::format(".rubato-owner-{}", getpid());
+    // Processes of other hosts may have the same number, and do this now.
+    std::uint64_t mine = 0;
+    if (getrandom(&mine, sizeof mine, 0) != sizeof mine) return false;
+    const std::string name = fmt::format(".rubato-owner-{:016x}", mine);
     const int made = openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (made < 0) return false;
     struct stat found {};
@@ -33,6 +37,17 @@ bool gives_our_files(uid_t owner, int folder) {
     close(made);
     (void)unlinkat(folder, name.c_str(), 0);
     return same;
+}
+
+/// On the way to it.
+void refuse_planted_links(const fs::path& path) {
+    std::error_code none;
+    fs::path done;
+    for (const fs::path& part : fs::absolute(path, none).parent_path()) {
+        done /= part;
+        if (fs::is_symlink(done, none) && may_be_planted(done))
+            refuse_folder(path, fmt::format("'{}' is another user's link", done.string()));
+    }
 }
 
 /// Opened, or nothing if there is none. No other user can replace what is in it afterwards.
@@ -63,6 +78,7 @@ std::optional<int> open_own(const fs::path& path) {
 own_folder own_folder::at(const fs::path& path) {
     constexpr std::string_view elsewhere = "name a file in a place with room that can be written to";
     std::error_code failed;
+    refuse_planted_links(path);
     if (path.has_parent_path()) fs::create_directories(path.parent_path(), failed);
     if (failed) refuse_folder(path, failed.message(), elsewhere);
     if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) refuse_folder(path, std::strerror(errno), elsewhere);
@@ -85,7 +101,8 @@ own_folder::own_folder(own_folder&& other) noexcept
 
 int own_folder::make(const std::string& name) const {
     remove(name);
-    return openat(descriptor_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    // Also where the folder's access list gives others more than this process's umask does.
+    return openat(descriptor_, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 }
 
 void own_folder::remove(const std::string& name) const noexcept { (void)unlinkat(descriptor_, name.c_str(), 0); }
@@ -150,7 +167,9 @@ bool may_be_planted(const fs::path& path) {
     // Links to folders are common where file systems are laid out for many users.
     const bool leads_to_file = S_ISLNK(it.st_mode) && (stat(path.c_str(), &other) != 0 || !S_ISDIR(other.st_mode));
     if (leads_to_file && it.st_uid != 0 && (other.st_mode == 0 || other.st_uid != it.st_uid)) return true;
-    return stat(path.parent_path().c_str(), &other) == 0 && (other.st_mode & S_IWOTH) != 0 && it.st_uid != other.st_uid;
+    const fs::path folder = path.parent_path();
+    return stat(folder.c_str(), &other) == 0 && (other.st_mode & S_IWOTH) != 0 && it.st_uid != other.st_uid &&
+           (S_ISLNK(it.st_mode) || !is_us(it.st_uid, folder));
 }
 
 std::string belongs_to(uid_t user) { return fmt::format("it belongs to user {}", user); }

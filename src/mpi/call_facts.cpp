@@ -64,7 +64,9 @@ bool is_aliased(const call& c, const call_facts& f) {
     const bool alike = t.output == holders::all_but_first
                            ? first_has_output
                            : t.reduces || (t.wide_input && t.wide_output && !t.irregular && !t.on_graph);
-    return alike && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
+    // Elements of two types may be fields of the same structs.
+    const bool overlaps = t.reduces || (c.send_type == c.recv_type && c.send_count == c.recv_count);
+    return alike && overlaps && c.send == c.recv && c.send != nullptr && (f.out.used || !t.rooted);
 }
 
 /// Checks what is wrong on all ranks alike; and, in what the root alone describes, what cannot work.

@@ -4,6 +4,7 @@
 #include "mpi/predefined.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace rubato::mpi {
 namespace {
@@ -191,6 +192,8 @@ bool mpi_stage::drain() {
     }  // others may need that to count theirs
     if (counted == 0) return false;
     const std::int64_t got = messages_.received() + announcements_.received() + roll_post_.received() + dropped_;
+    // It would wait for ever.
+    if (got > counts_->expected) throw std::logic_error("more messages have come than were sent");
     return got == counts_->expected && messages_.sends_have_left() && announcements_.sends_have_left() &&
            roll_post_.sends_have_left();
 }

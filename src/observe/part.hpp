@@ -116,9 +116,14 @@ std::vector<std::byte> read_part(const std::filesystem::path& file, bool with_ca
 /// The same for what is in memory.
 std::vector<std::byte> without_calls(std::span<const std::byte> bytes);
 
-/// Of a process that runs: its threads, communicators and clock, without what was called. Nothing if there is no such
-/// file, or it is not a part.
+/// Its process, communicators and clock, without what was called. Nothing if there is no such file, or it is not a
+/// part.
 std::optional<part> glance_at(const std::filesystem::path& file);
+
+// Of a process that runs, and that has a watchdog. What an earlier run has left there is none of `run`.
+
+/// The same, with its threads.
+std::optional<part> look_at(const std::filesystem::path& file, std::uint64_t run);
 /// Of a thread within a call. While it is there, its turn stays; if it tests for the end of a call, `polls` grows.
 struct turn_within {
     std::uint64_t turn = 0;  ///< 0: it is not within a call
@@ -126,13 +131,12 @@ struct turn_within {
 
     bool operator==(const turn_within&) const = default;
 };
-/// Of a process that runs; nothing if there is no such file.
 struct glimpse {
     std::uint64_t beats = 0;           ///< how often its watchdog has counted up
     std::vector<turn_within> turns{};  ///< of all threads
 };
-glimpse glimpse_of(const std::filesystem::path& file);
+glimpse glimpse_of(const std::filesystem::path& file, std::uint64_t run);
 /// Rank 0's: whether the program is to end.
-bool tells_to_end(const std::filesystem::path& file);
+bool tells_to_end(const std::filesystem::path& file, std::uint64_t run);
 
 }  // namespace rubato::observe

@@ -29,12 +29,13 @@ private:
 
 constexpr std::size_t at_watched = sizeof(file_head) + sizeof(record_head);
 
-std::optional<watched_part> watched_in(const open_part& in) {
+std::optional<watched_part> watched_in(const open_part& in, std::uint64_t run) {
     file_head head{};
     record_head record{};
     watched_part watched{};
     const bool is = in.read(0, head) && head.magic == magic && in.read(sizeof head, record) &&
-                    record.kind == static_cast<std::uint32_t>(record_kind::whereabouts) && in.read(at_watched, watched);
+                    record.kind == static_cast<std::uint32_t>(record_kind::whereabouts) &&
+                    in.read(at_watched, watched) && watched.run == run;
     return is ? std::optional(watched) : std::nullopt;
 }
 
@@ -138,21 +139,26 @@ std::vector<std::byte> without_calls(std::span<const std::byte> bytes) {
 }
 
 std::optional<part> glance_at(const std::filesystem::path& file) {
+    return decode(copy_without(open_part(file), says_what_was_called));
+}
+
+std::optional<part> look_at(const std::filesystem::path& file, std::uint64_t run) {
     const open_part in(file);
+    const auto watched = watched_in(in, run);
+    if (!watched) return std::nullopt;
     std::vector<std::byte> kept = copy_without(in, says_what_was_called);
-    if (const auto watched = watched_in(in))
-        for (std::size_t i = 0; i < std::min<std::size_t>(watched->threads, most_threads); ++i) {
-            whereabouts one{};
-            if (kept.size() < first_thread + (i + 1) * sizeof one) break;
-            if (!read_thread(in, i, one)) one = {};
-            std::memcpy(kept.data() + first_thread + i * sizeof one, &one, sizeof one);
-        }
+    for (std::size_t i = 0; i < std::min<std::size_t>(watched->threads, most_threads); ++i) {
+        whereabouts one{};
+        if (kept.size() < first_thread + (i + 1) * sizeof one) break;
+        if (!read_thread(in, i, one)) one = {};
+        std::memcpy(kept.data() + first_thread + i * sizeof one, &one, sizeof one);
+    }
     return decode(kept);
 }
 
-glimpse glimpse_of(const std::filesystem::path& file) {
+glimpse glimpse_of(const std::filesystem::path& file, std::uint64_t run) {
     const open_part in(file);
-    const auto watched = watched_in(in);
+    const auto watched = watched_in(in, run);
     if (!watched) return {};
     glimpse seen{watched->beats, std::vector<turn_within>(std::min<std::size_t>(watched->threads, most_threads))};
     for (std::size_t i = 0; i < seen.turns.size(); ++i) {
@@ -166,8 +172,8 @@ glimpse glimpse_of(const std::filesystem::path& file) {
     return seen;
 }
 
-bool tells_to_end(const std::filesystem::path& file) {
-    const auto watched = watched_in(open_part(file));
+bool tells_to_end(const std::filesystem::path& file, std::uint64_t run) {
+    const auto watched = watched_in(open_part(file), run);
     return watched && watched->ends != 0;
 }
 

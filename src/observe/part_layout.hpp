@@ -148,7 +148,8 @@ struct watched_part {
     std::uint32_t threads;  ///< that have called something
     std::uint32_t ends;     ///< rank 0: the program is to end
     std::uint64_t beats;    ///< counted by the process's watchdog while it runs
-    std::array<std::uint64_t, 2> unused;
+    std::uint64_t run;      ///< as in `recording`
+    std::uint64_t unused;
 };
 inline constexpr std::size_t most_threads = 64;
 inline constexpr std::size_t most_requests = 256;

@@ -91,7 +91,10 @@ recorder::recorder(const std::filesystem::path& file, const process& who, const 
         watched_ = start<watched_part>(allocate(
             static_cast<std::uint32_t>(record_kind::whereabouts),
             sizeof(watched_part) + most_threads * sizeof(whereabouts) + most_requests * sizeof(watched_request)));
-        if (watched_ != nullptr) publish();
+        if (watched_ != nullptr) {
+            watched_->run = how.run;
+            publish();
+        }
     }
     auto* part =
         start<process_part>(allocate(static_cast<std::uint32_t>(record_kind::process),

@@ -56,7 +56,8 @@ struct call;
 class mapped_file;
 
 struct recording {
-    bool watched = false;  ///< by a watchdog: there are whereabouts
+    bool watched = false;   ///< by a watchdog: there are whereabouts
+    std::uint64_t run = 0;  ///< the same on all ranks, and another one in each run: parts of earlier ones may be there
     /// Every call is kept, in at most so many bytes; without, the times of some.
     std::optional<std::size_t> every_call{};
 };

@@ -29,6 +29,8 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
+    /// How many communicators this process has freed.
+    static std::uint64_t frees() { return freed.load(std::memory_order_acquire); }
     /// For a new communicator; collective.
     void prepare(MPI_Comm comm) noexcept {
         pilots_.end_retired();

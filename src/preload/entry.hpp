@@ -88,11 +88,12 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
     if (where->pilot == nullptr) {
         const time_ns came = now.pilots().now();
         if (!now.communicators().make_pilot(comm, *where, c, came)) {
+            const std::uint64_t frees = communicator_table::frees();
             const int code = native();
             // An error handler may have freed the communicator.
-            communicator_state* const still = code == MPI_SUCCESS ? where : now.communicators().find(comm);
+            if (code != MPI_SUCCESS && communicator_table::frees() != frees) return code;
             const auto left = code == MPI_SUCCESS ? std::optional(now.pilots().now()) : std::nullopt;
-            if (still == where) where->remember({autopilot::known(c), came, left});
+            where->remember({autopilot::known(c), came, left});
             return code;
         }
     }
@@ -210,7 +211,9 @@ int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request*
     session* const now = running.load(std::memory_order_acquire);
     if (now == nullptr || now->is_own(site) || is_inside(site)) return native();
     const guard passing;
+    const std::uint64_t frees = communicator_table::frees();
     const int code = native();
+    if (code != MPI_SUCCESS && communicator_table::frees() != frees) return code;  // by an error handler
     communicator_state* const where = now->communicators().find(comm);
     if (where == nullptr) return code;
     persistent_call made;

@@ -75,8 +75,8 @@ public:
     }
     /// A persistent request needs it no more.
     void give_back(fleet_pilot& p) {
-        p.in_use = false;
-        if (p.retired) some_retired_ = true;
+        p.in_use = false;      // if it is retired, another thread may end it now
+        some_retired_ = true;  // perhaps it is
     }
     /// Retires and ends all. Collective over all ranks.
     void end_all() noexcept;

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -170,6 +171,7 @@ void session::agree_on_settings() {
     std::string wrong;
     std::string rules_text;
     if (rank_ == 0) {
+        run_ = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
         try {
             said = variables_of_environment();
             settings_ = parse_settings(said);
@@ -204,6 +206,7 @@ void session::agree_on_settings() {
     }
     wrong = mpi::broadcast(comm_->get(), std::move(wrong));
     if (!wrong.empty()) throw wrong_settings(wrong);
+    check(PMPI_Bcast(&run_, 1, MPI_UINT64_T, 0, comm_->get()), "MPI_Bcast");
     std::string text;
     for (const auto& [name, value] : said) text += fmt::format("{}={}{}", name, value, '\0');
     text = mpi::broadcast(comm_->get(), std::move(text));
@@ -236,15 +239,15 @@ void session::help_started() {
 
 void session::start_recording() {
     notes_.start(settings_.output, {rank_, ranks_, program_invocation_short_name, host_name(), library_line()},
-                 {.watched = settings_.watchdog.limit > time_ns{}, .every_call = settings_.every_call});
+                 {.watched = settings_.watchdog.limit > time_ns{}, .run = run_, .every_call = settings_.every_call});
 }
 
 void session::start_watching() {
     if (notes_.recorder() == nullptr) return;  // which was said
     const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
     try {
-        dog_ = std::make_unique<watchdog>(*notes_.recorder(), watchdog::place{settings_.output, rank_, ranks_, apart},
-                                          settings_.watchdog);
+        dog_ = std::make_unique<watchdog>(
+            *notes_.recorder(), watchdog::place{settings_.output, rank_, ranks_, apart, run_}, settings_.watchdog);
     } catch (const std::exception& e) {
         notes_.warn(fmt::format("rank {} has no watchdog: {}", rank_, e.what()));
     }

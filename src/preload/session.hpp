@@ -61,6 +61,7 @@ private:
     std::unique_ptr<mpi::private_communicator> comm_;
     int rank_ = 0;
     int ranks_ = 1;
+    std::uint64_t run_ = 0;              // of this run alone; equal on all ranks
     std::vector<std::int32_t> hosts_{};  // of each rank
     settings settings_{};
     address_range own_{};  // of librubato_mpi

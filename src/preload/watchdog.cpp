@@ -89,7 +89,7 @@ void watchdog::look() {
     to_.beat();
     if (where_.apart) to_.sync();
     if (where_.rank != 0) {
-        if (how_.ends && observe::tells_to_end(observe::part_of(where_.output, 0))) end_program();
+        if (how_.ends && observe::tells_to_end(observe::part_of(where_.output, 0), where_.run)) end_program();
         return;
     }
     const time_ns now = own_time();
@@ -130,12 +130,15 @@ void watchdog::look_at_all(time_ns now) {
     time_ns pause{};
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
         seen_rank& was = seen_[static_cast<std::size_t>(r)];
-        const observe::glimpse is = observe::glimpse_of(observe::part_of(where_.output, r));
+        const std::filesystem::path file = observe::part_of(where_.output, r);
+        const observe::glimpse is = observe::glimpse_of(file, where_.run);
         if (is.beats != was.beats) {
             const time_ns gap = now - std::exchange(was.beaten, now);
             // A beat and a look alternate, but for some jitter.
-            if (was.beats != 0 && gap > 5 * interval() / 2) pause = std::max(pause, gap - interval());
+            const time_ns usual = interval() + usual_look_;
+            if (was.beats != 0 && gap > 5 * usual / 2) pause = std::max(pause, gap - usual);
             was.beats = is.beats;
+            was.locked = was.locked || observe::is_being_written(file);
         }
         was.threads.resize(std::max(was.threads.size(), is.turns.size()));
         for (std::size_t i = 0; i < is.turns.size(); ++i) {
@@ -161,13 +164,14 @@ void watchdog::begin_anew_after_stop(time_ns now) {
         for (standing& s : each.threads) s = {s.at, now};
 }
 
-/// The lock of a process that has ended is gone. One that has never beaten has no watchdog.
+/// The lock of a process that has ended is gone; not all file systems show locks. One that has never beaten has no
+/// watchdog.
 watchdog::ranks watchdog::silent_since(time_ns then) const {
     ranks silent;
     for (std::int32_t r = 1; r < where_.ranks; ++r) {
         const seen_rank& each = seen_[static_cast<std::size_t>(r)];
-        if (each.beats != 0 && each.beaten <= then && observe::is_being_written(observe::part_of(where_.output, r)))
-            silent.insert(r);
+        if (each.beats == 0 || each.beaten > then) continue;
+        if (!each.locked || observe::is_being_written(observe::part_of(where_.output, r))) silent.insert(r);
     }
     return silent;
 }
@@ -175,7 +179,7 @@ watchdog::ranks watchdog::silent_since(time_ns then) const {
 void watchdog::warn_of_unseen() const {
     std::vector<std::int32_t> unseen;
     for (std::int32_t r = 0; r < where_.ranks; ++r)
-        if (!observe::glance_at(observe::part_of(where_.output, r))) unseen.push_back(r);
+        if (!observe::look_at(observe::part_of(where_.output, r), where_.run)) unseen.push_back(r);
     if (unseen.empty()) return;
     std::fputs(fmt::format("rubato: the watchdog cannot see {}: there is no file of theirs in '{}.parts'; name an "
                            "--output in a folder that all hosts share\n",
@@ -205,7 +209,7 @@ void watchdog::report(time_ns now, const ranks& stopped) {
     std::vector<observe::watched_process> all;
     time_ns common = now;
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
-        auto one = observe::glance_at(observe::part_of(where_.output, r));
+        auto one = observe::look_at(observe::part_of(where_.output, r), where_.run);
         if (!one || one->who.rank != r) continue;
         if (r == 0) common = one->to_common(now);
         all.push_back({std::move(*one), {}, stopped.contains(r)});

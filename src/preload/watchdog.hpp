@@ -25,7 +25,8 @@ public:
         std::filesystem::path output{};
         std::int32_t rank = 0;
         std::int32_t ranks = 1;
-        bool apart = false;  ///< ranks are on several hosts
+        bool apart = false;     ///< ranks are on several hosts
+        std::uint64_t run = 0;  ///< as in observe::recording
     };
     /// Asks MPI for the sizes of datatypes, here and not in the thread. Throws if there can be no thread.
     watchdog(observe::recorder& to, place where, const watchdog_settings& how);
@@ -87,7 +88,8 @@ private:
     struct seen_rank {
         std::vector<standing> threads{};
         std::uint64_t beats = 0;
-        time_ns beaten{};  // when that was seen to change
+        time_ns beaten{};     // when that was seen to change
+        bool locked = false;  // its file was, as seen from here
     };
     std::vector<seen_rank> seen_{};
     std::set<observe::call_id> said_{};

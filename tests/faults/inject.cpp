@@ -5,8 +5,9 @@
 // the first time, or the FAULT_NTH time, that it occurs; with FAULT_LASTING=1 everything of its kind fails from then
 // on, as on a full disk or without memory. FAULT_RANK is the rank.
 //
-// FUNCTIONS is a file with a line MPI(name) for each function of MPI that Rubato calls. Arguments are passed on as
-// words, whatever they are, and the call to the real function is a jump: it must see the caller's return address.
+// FUNCTIONS is a file with a line MPI(name, (word a, word b), (a, b)) for each function of MPI that Rubato calls.
+// Arguments are passed on as words, whatever they are, and the call to the real function is a jump: it must see the
+// caller's return address.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -139,11 +140,13 @@ bool fails(kind of, const char* function, const void* caller) {
     for (std::size_t i = 0; i < between_count; ++i) perhaps = perhaps || between[i].holds(at);
     if (!perhaps) return false;
     looking = true;
+    const int error_before = errno;  // readdir leaves it as it is, at the end of a folder
     stack s;
     s.mix(static_cast<std::uint64_t>(of));
     for (const char* c = function; *c != '\0'; ++c) s.mix(static_cast<std::uint64_t>(*c));
     _Unwind_Backtrace(note_frame, &s);
     looking = false;
+    errno = error_before;
     if (s.count == 0) return false;
     if (points != nullptr) list(s, of, function);
     if (failing == static_cast<int>(of)) return true;
@@ -219,27 +222,26 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
-namespace {
 using word = long;
-using function = word (*)(word, word, word, word, word, word, word, word, word, word, word, word);
-}  // namespace
 
-/// `failed` is evaluated in place of the call. No C++ declaration of the name is seen here, so any signature will do.
-#define STAND_IN(id, of, failed)                                                                                       \
-    extern "C" word fault_##id(word, word, word, word, word, word, word, word, word, word, word, word) __asm__(#id);   \
-    extern "C" word fault_##id(word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k, \
-                               word l) {                                                                               \
-        static std::atomic<function> next{nullptr};                                                                    \
-        if (next == nullptr) next = reinterpret_cast<function>(dlsym(RTLD_NEXT, #id));                                 \
-        if (fails(of, #id, CALLER)) return failed;                                                                     \
-        return next.load(std::memory_order_relaxed)(a, b, c, d, e, f, g, h, i, j, k, l);                               \
+/// `failed` is evaluated in place of the call. No C++ declaration of the name is seen here, so any signature will do
+/// that has no words on the stack but those of the caller: this function reads them and writes them back.
+#define STAND_IN(id, of, parameters, arguments, failed)                                             \
+    extern "C" word fault_##id parameters __asm__(#id);                                             \
+    extern "C" word fault_##id parameters {                                                         \
+        static std::atomic<decltype(&fault_##id)> next{nullptr};                                    \
+        if (next == nullptr) next = reinterpret_cast<decltype(&fault_##id)>(dlsym(RTLD_NEXT, #id)); \
+        if (fails(of, #id, CALLER)) return failed;                                                  \
+        return next.load(std::memory_order_relaxed) arguments;                                      \
     }
 
-#define MPI(id) STAND_IN(id, kind::mpi, MPI_ERROR)
+#define MPI(id, parameters, arguments) STAND_IN(id, kind::mpi, parameters, arguments, MPI_ERROR)
 #include FUNCTIONS
 
 #define FAILED(error, value) (errno = (error), (value))
-#define ON_DISK(id) STAND_IN(id, kind::file, FAILED(ENOSPC, -1))
+#define OF_SYSTEM(id, of, failed) \
+    STAND_IN(id, of, (word a, word b, word c, word d, word e, word f), (a, b, c, d, e, f), failed)
+#define ON_DISK(id) OF_SYSTEM(id, kind::file, FAILED(ENOSPC, -1))
 ON_DISK(open)
 ON_DISK(open64)
 ON_DISK(openat)
@@ -264,16 +266,54 @@ ON_DISK(fsync)
 ON_DISK(fdatasync)
 ON_DISK(write)
 ON_DISK(writev)
-ON_DISK(fchmod)
-ON_DISK(chmod)
-STAND_IN(posix_fallocate, kind::file, ENOSPC)
-STAND_IN(posix_fallocate64, kind::file, ENOSPC)
-STAND_IN(fopen, kind::file, FAILED(EMFILE, 0))
-STAND_IN(fopen64, kind::file, FAILED(EMFILE, 0))
-STAND_IN(opendir, kind::file, FAILED(EMFILE, 0))
-STAND_IN(realpath, kind::file, FAILED(EIO, 0))
-STAND_IN(getcwd, kind::file, FAILED(EIO, 0))
-STAND_IN(dlopen, kind::file, 0)
-STAND_IN(mmap, kind::file, FAILED(ENOMEM, -1))
-STAND_IN(mmap64, kind::file, FAILED(ENOMEM, -1))
-STAND_IN(pthread_create, kind::thread, EAGAIN)
+#define REFUSED(id, error) OF_SYSTEM(id, kind::file, FAILED(error, -1))
+REFUSED(access, EACCES)
+REFUSED(faccessat, EACCES)
+REFUSED(stat, EACCES)
+REFUSED(stat64, EACCES)
+REFUSED(lstat, EACCES)
+REFUSED(lstat64, EACCES)
+REFUSED(fstat, EIO)
+REFUSED(fstat64, EIO)
+REFUSED(fstatat, EACCES)
+REFUSED(fstatat64, EACCES)
+REFUSED(statvfs, EIO)
+REFUSED(readlink, EIO)
+REFUSED(symlink, EPERM)
+REFUSED(link, EPERM)
+REFUSED(rmdir, EBUSY)
+REFUSED(chmod, EPERM)
+REFUSED(fchmod, EPERM)
+REFUSED(fchmodat, EPERM)
+REFUSED(fchown, EPERM)
+REFUSED(fcntl, ENOLCK)
+REFUSED(fcntl64, ENOLCK)
+REFUSED(flock, ENOLCK)
+REFUSED(lseek, EIO)
+REFUSED(lseek64, EIO)
+REFUSED(read, EIO)
+REFUSED(readv, EIO)
+REFUSED(pread, EIO)
+REFUSED(pread64, EIO)
+REFUSED(utimensat, EPERM)
+REFUSED(getrlimit, EIO)
+REFUSED(getrlimit64, EIO)
+REFUSED(gethostname, EIO)
+REFUSED(getrandom, ENOSYS)
+// What is written to some file systems fails here; the file is closed all the same.
+OF_SYSTEM(close, kind::file, (next.load()(a, b, c, d, e, f), FAILED(EIO, -1)))
+OF_SYSTEM(posix_fallocate, kind::file, ENOSPC)
+OF_SYSTEM(posix_fallocate64, kind::file, ENOSPC)
+OF_SYSTEM(fopen, kind::file, FAILED(EMFILE, 0))
+OF_SYSTEM(fopen64, kind::file, FAILED(EMFILE, 0))
+OF_SYSTEM(fdopen, kind::file, FAILED(EMFILE, 0))
+OF_SYSTEM(opendir, kind::file, FAILED(EMFILE, 0))
+OF_SYSTEM(fdopendir, kind::file, FAILED(EMFILE, 0))
+OF_SYSTEM(readdir, kind::file, FAILED(EIO, 0))
+OF_SYSTEM(readdir64, kind::file, FAILED(EIO, 0))
+OF_SYSTEM(realpath, kind::file, FAILED(EIO, 0))
+OF_SYSTEM(getcwd, kind::file, FAILED(EIO, 0))
+OF_SYSTEM(dlopen, kind::file, 0)
+OF_SYSTEM(mmap, kind::file, FAILED(ENOMEM, -1))
+OF_SYSTEM(mmap64, kind::file, FAILED(ENOMEM, -1))
+OF_SYSTEM(pthread_create, kind::thread, EAGAIN)

@@ -1,5 +1,6 @@
-/* program: collectives of every form, on communicators that come and go, while the last rank is late. Each rank says
- * whether its results are right. An error that MPI returns ends the program. */
+/* program: collectives of every form, on communicators that come and go, while the last rank is late; and wrong calls,
+ * whose errors are returned. Each rank says whether its results are right. Any other error that MPI returns ends the
+ * program. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,53 @@ static void neighbours(int times) {
     CHECK(MPI_Comm_free(&ring));
 }
 
+/* MPI refuses these, and the program goes on. */
+static void wrong_calls(MPI_Comm comm, int times) {
+    CHECK(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    for (int n = 0; n < times; ++n) {
+        wrong += MPI_Allreduce(in, out, elements, MPI_DOUBLE, MPI_OP_NULL, comm) == MPI_SUCCESS;
+        wrong += MPI_Bcast(out, elements, MPI_DOUBLE, ranks, comm) == MPI_SUCCESS;
+        sums(comm, 1);
+    }
+}
+
+#ifdef OPEN_MPI /* others free such a request, and nobody can wait for it any more */
+/* Requests that are under way can be neither freed nor cancelled. */
+static void refused_requests(MPI_Comm comm, int times) {
+    int mine, size;
+    MPI_Request r;
+    MPI_Comm_rank(comm, &mine);
+    MPI_Comm_size(comm, &size);
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    for (int n = 0; n < times; ++n) {
+        for (int i = 0; i < elements; ++i) in[i] = mine + i + n;
+        be_late(1000);
+        CHECK(MPI_Iallreduce(in, out, elements, MPI_DOUBLE, MPI_SUM, comm, &r));
+        (void)MPI_Cancel(&r);
+        (void)MPI_Request_free(&r); /* which works if it has ended */
+        CHECK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+        for (int i = 0; i < elements; ++i) wrong += out[i] != size * (size - 1) / 2 + (double)size * (i + n);
+    }
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+#endif
+
+/* Even ranks and odd ones. */
+static void between(int times) {
+    MPI_Comm half, both;
+    CHECK(MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &half));
+    CHECK(MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - me % 2, 7, &both));
+    for (int n = 0; n < times; ++n) {
+        int sum = 0, theirs = 0;
+        const int mine = me + n;
+        CHECK(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, both));
+        for (int r = 1 - me % 2; r < ranks; r += 2) theirs += r + n;
+        wrong += sum != theirs;
+    }
+    CHECK(MPI_Comm_free(&both));
+    CHECK(MPI_Comm_free(&half));
+}
+
 int main(int argc, char** argv) {
     MPI_Comm twin, half;
     MPI_Init(&argc, &argv);
@@ -145,6 +193,11 @@ int main(int argc, char** argv) {
     CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &twin));
     sums(twin, 4);
     started(twin, 2);
+    wrong_calls(twin, 3);
+#ifdef OPEN_MPI
+    refused_requests(twin, 3);
+#endif
+    between(2);
     MPI_Finalize();
     printf("rank %d: %s\n", me, wrong == 0 ? "right" : "wrong");
     return wrong != 0;

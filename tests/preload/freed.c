@@ -63,6 +63,33 @@ static void again_and_again(void) {
     }
 }
 
+/* Copies of several communicators are under way at a time. Each rank begins them, and frees what they are of, in
+   another order, while other ranks are in calls on other communicators. */
+static void with_copies_under_way(void) {
+    enum { copies = 3 };
+    for (int k = 0; k < 8; ++k) {
+        MPI_Comm of[copies], copy[copies], beside;
+        MPI_Request request[copies];
+        MPI_Comm_dup(MPI_COMM_WORLD, &beside);
+        for (int i = 0; i < copies; ++i) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &of[i]);
+            calls(of[i], 3);
+        }
+        for (int i = 0; i < copies; ++i) {
+            const int c = (i + me) % copies;
+            MPI_Comm_idup(of[c], &copy[c], &request[c]);
+        }
+        calls(beside, 3);
+        MPI_Comm_free(&beside);
+        for (int i = 0; i < copies; ++i) MPI_Wait(&request[i], MPI_STATUS_IGNORE);
+        for (int i = 0; i < copies; ++i) {
+            MPI_Comm_free(&of[(i + me) % copies]);
+            calls(copy[i], 3);
+        }
+        for (int i = 0; i < copies; ++i) MPI_Comm_free(&copy[(i + 2 * me) % copies]);
+    }
+}
+
 /* Open MPI 4.1 has neither: it crashes if a communicator is freed while a call of its own is under way. */
 #ifdef MPICH
 static void with_calls_under_way(void) {
@@ -112,6 +139,7 @@ int main(int argc, char** argv) {
     again_and_again();
     around_a_barrier();
     in_other_orders();
+    with_copies_under_way();
 #ifdef MPICH
     with_calls_under_way();
     with_requests();

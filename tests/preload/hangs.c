@@ -27,6 +27,16 @@ static void note_process(const char* name) {
 
 static void rest(double seconds) { usleep((useconds_t)(seconds * 1e6)); }
 
+/* Until somebody makes that file. */
+static void wait_for(const char* file) {
+    while (access(file, F_OK) != 0) rest(0.01);
+}
+
+/* The last rank makes fewer calls than the others. */
+static void leave_early(void) {
+    for (int i = 0; i < (me == ranks - 1 ? 2 : 5); ++i) add_up();
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
@@ -35,7 +45,7 @@ int main(int argc, char** argv) {
     note_process("process");
     add_up();
     if (!strcmp(what, "left")) {
-        for (int i = 0; i < (me == ranks - 1 ? 2 : 5); ++i) add_up();
+        leave_early();
     } else if (!strcmp(what, "collective")) {
         if (me == 1)
             MPI_Barrier(MPI_COMM_WORLD);
@@ -85,15 +95,18 @@ int main(int argc, char** argv) {
     } else if (!strcmp(what, "computing")) {
         rest(1.2);
         add_up();
-    } else if (!strcmp(what, "stopped")) { /* from outside, while rank 1 works for 0.7 s */
-        for (int i = 0; i < 7 && me == 1; ++i) {
-            if (i == 1) note_process("works");
-            rest(0.1);
-        }
+    } else if (!strcmp(what, "stopped")) { /* from outside, while ranks wait for rank 1, which computes */
+        note_process("works");
+        wait_for(me == 1 ? "go" : "start");
+        note_process("comes");
         add_up();
+    } else if (!strcmp(what, "stopped_left")) {
+        note_process("works");
+        wait_for("start");
+        leave_early();
     } else if (!strcmp(what, "slow")) {
         for (int i = 0; i < 2; ++i) {
-            if (me == 1) rest(0.9);
+            if (me == 1) rest(1.5);
             add_up();
         }
     }

@@ -103,6 +103,26 @@ TEST_F(own, others_may_not_write_into_a_folder_of_ours) {
     EXPECT_EQ(std::filesystem::status(path("parts")).permissions(), std::filesystem::perms(0755));
 }
 
+/// Where groups work together, a process may make its files so that all of them can write.
+TEST_F(own, others_may_not_write_into_a_file_of_ours) {
+    const own_folder folder = own_folder::at(path("parts"));
+    const mode_t before = umask(0);
+    close(folder.make("0"));
+    umask(before);
+    EXPECT_EQ(std::filesystem::status(path("parts/0")).permissions(), std::filesystem::perms(0644));
+}
+
+TEST_F(own, a_folder_is_not_made_behind_another_users_link) {
+    std::filesystem::create_directory(path("all"));
+    std::filesystem::create_directory(path("important"));
+    ASSERT_EQ(chmod(path("all").c_str(), 01777), 0);
+    std::filesystem::create_symlink(path("important"), path("all/link"));
+    if (!give_away(path("all/link"))) GTEST_SKIP() << "needs root";
+    const std::string said = error_text([&] { own_folder::at(path("all/link/run.rubato.parts")); });
+    EXPECT_NE(said.find("/all/link' is another user's link"), std::string::npos) << said;
+    EXPECT_TRUE(std::filesystem::is_empty(path("important")));
+}
+
 TEST_F(own, a_folder_of_another_user_is_refused) {
     std::filesystem::create_directory(path("parts"));
     if (!give_away(path("parts"))) GTEST_SKIP() << "needs root";
