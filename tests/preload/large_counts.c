@@ -1,5 +1,6 @@
 /* large_counts [large]: the calls of MPI 4 that count in MPI_Count, where the library has them, and calls whose
- * elements or counts are spread out. large: with more than 2^31 bytes. Each rank says whether its results are right. */
+ * elements or counts are spread out, and usual ones. large: with more than 2^31 bytes. Each rank says whether its
+ * results are right. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -25,6 +26,20 @@ static void spread_out(long blocks, long block, long stride) {
         if (bytes > 1 << 30) break; /* it takes long */
     }
     MPI_Type_free(&type);
+    free(data);
+}
+
+/* Several times, so that mode auto can make some of them. */
+static void many(int n) {
+    double* const data = malloc((size_t)n * sizeof *data);
+    for (int k = 0; k < 4; ++k) {
+        for (int i = 0; i < n; ++i) data[i] = i % 1000 + me + k;
+        MPI_Allreduce(MPI_IN_PLACE, data, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < n; ++i) wrong += data[i] != ranks * (i % 1000 + k) + ranks * (ranks - 1) / 2;
+        for (int i = 0; i < n && me != 0; ++i) data[i] = -1;
+        MPI_Bcast(data, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        for (int i = 0; i < n; ++i) wrong += data[i] != ranks * (i % 1000 + k) + ranks * (ranks - 1) / 2;
+    }
     free(data);
 }
 
@@ -58,6 +73,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     spread_out(64, kib, 2 * kib);
+    many(large ? 270 * 1000 * 1000 : 16 * 1000);
     if (large) spread_out(2100 * kib, kib, kib + 8);
 #if MPI_VERSION >= 4
     counted(64 * kib);
