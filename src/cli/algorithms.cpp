@@ -153,9 +153,8 @@ void add_algorithms(CLI::App& command, int&) {
     app->add_option("COLLECTIVE", o->what, "only the algorithms of this collective, such as reduce (default: all)");
     add_format(*app, o->format, o->json, {"text", "json", "markdown"});
     app->footer(
-        "Same bits: all ranks get bit-identical results, as MPI recommends. Rubato uses an algorithm without it only "
-        "if\n"
-        "you name it; results of integers are equal in any case.\n"
+        "Same bits: all ranks get bit-identical results, as MPI recommends. Rubato uses an algorithm without it\n"
+        "only if you name it; results of integers are equal in any case.\n"
         "Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.\n"
         "Examples:\n"
         "  rubato algorithms\n"
