@@ -1,8 +1,10 @@
 # shellcheck shell=sh disable=SC2154
 # Sourced by check and real: runs a program without the drop-in, and with it in several modes, and compares.
-# Expects $rubato and $folder. Counts the comparisons in $compared and those that failed in $failed.
+# Expects $rubato and $folder. Counts the comparisons in $compared and those that failed in $failed, and plans for allreduce that
+# mode auto has tried in $tried.
 compared=0
 failed=0
+tried=0
 launches=0
 
 # The part of a program's output that is compared; tests redefine it.
@@ -40,6 +42,11 @@ equal() { # tolerance file file
         }' "$2"
 }
 
+complain_of() { # what
+    failed=$((failed + 1))
+    echo "failed: $1" >&2
+}
+
 complain() { # what mode
     failed=$((failed + 1))
     echo "failed: $1 in mode $2: status $status instead of $native_status" >&2
@@ -57,9 +64,8 @@ in_modes() { # name tolerance modes command...
     native_status=$status
     relevant <"$out" >"$folder/native.txt"
     if [ "$status" -ne 0 ] || [ ! -s "$folder/native.txt" ]; then
-        echo "failed: $what fails without the drop-in, status $status" >&2
+        complain_of "$what fails without the drop-in, status $status"
         tail -n 5 "$err" >&2
-        failed=$((failed + 1))
         return
     fi
     for mode in $modes; do
@@ -70,6 +76,7 @@ in_modes() { # name tolerance modes command...
         launch env "RUBATO_OUTPUT=$folder/observed.rubato" "$rubato" exec --mode "${mode%,thread}" $background \
             --spend 10000% -- "$@"
         relevant <"$out" >"$folder/mode.txt"
+        tried=$((tried + $({ grep -aso '"algorithm":"allreduce/.*"decision":"tried"' "$folder/observed.rubato" || true; } | wc -l)))
         if [ "$status" = "$native_status" ] && equal "$tolerance" "$folder/native.txt" "$folder/mode.txt"; then
             rm -rf "$folder/observed.rubato" "$folder/observed.rubato.parts" "$out" "$err"
         else
@@ -79,6 +86,6 @@ in_modes() { # name tolerance modes command...
 }
 
 conclude() {
-    echo "$compared runs with the drop-in compared, $failed differ"
+    echo "$compared runs with the drop-in compared, $failed differ; $tried plans for allreduce tried"
     [ "$failed" -eq 0 ]
 }
