@@ -5,7 +5,8 @@ PREFIX ?= /usr/local
 packages := g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libdw-dev openmpi-bin libopenmpi-dev \
             libopen-trace-format2-dev
 build_packages := libgtest-dev libbenchmark-dev libboost-dev libhwy-dev
-test_packages := pkg-config mpich libmpich-dev libfftw3-dev libbz2-dev gfortran iproute2 nftables ethtool chromium otf2-tools
+test_packages := pkg-config mpich libmpich-dev libfftw3-dev libbz2-dev gfortran iproute2 nftables ethtool chromium otf2-tools \
+                 protobuf-compiler
 referees := libsimgrid-dev
 long_packages := clang clang-format clang-tidy
 

@@ -141,7 +141,7 @@ int main(int argc, char** argv) {
         output += fmt::format("{} {:.1f} | {:.1f} |\n", row, messages, takes);
     }
     const bool compares = argc > 2;
-    if (compares) output = missing_in(argv[2], output);
+    if (compares) output = missing_in(argv[2], aligned(lines_of(output)));
     fmt::print("{}", output);
     return compares && !output.empty() ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 // Figure II.24 of Hoefler 2008, and its real networks: what it prints and what Rubato computes.
 #include "cli/parallel.hpp"
 #include "page_check.hpp"
-#include "topology/bandwidth.hpp"
+#include "topology/congestion.hpp"
 #include "topology/generators.hpp"
 
 #include <CLI/CLI.hpp>

@@ -222,7 +222,7 @@ int main(int argc, char** argv) {
             for (const family& f : families) output += row(e, f, traits(what).name, text);
         }
     const bool compares = argc > 2;
-    if (compares) output = missing_in(argv[2], output);
+    if (compares) output = missing_in(argv[2], aligned(lines_of(output)));
     fmt::print("{}", output);
     return compares && !output.empty() ? 1 : 0;
 }

@@ -6,8 +6,8 @@
 #include "simulate/at_scale.hpp"
 #include "statistics/statistics.hpp"
 #include "table.hpp"
+#include "topology/flows.hpp"
 #include "topology/generators.hpp"
-#include "topology/simulate_on.hpp"
 #ifdef RUBATO_SIMGRID
 #include "on_cables.hpp"
 #endif

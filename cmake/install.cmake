@@ -9,7 +9,7 @@ if(NOT RUBATO_LIBRARY)
   install(TARGETS rubato_library EXPORT rubatoTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT rubatoTargets NAMESPACE rubato:: DESTINATION ${package_dir})
   install(DIRECTORY include/rubato DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-          PATTERN mpi.hpp EXCLUDE PATTERN multicast.hpp EXCLUDE PATTERN reorder.hpp EXCLUDE
+          PATTERN mpi*.hpp EXCLUDE PATTERN multicast.hpp EXCLUDE PATTERN reorder.hpp EXCLUDE
           PATTERN pat.h EXCLUDE PATTERN pat.f90 EXCLUDE PATTERN nbc*.h EXCLUDE)
   install(TARGETS rubato_command)
 
@@ -26,7 +26,8 @@ endif()
 if(RUBATO_MPI)
   install(TARGETS rubato_mpi EXPORT rubato_${mpi_name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT rubato_${mpi_name} FILE rubato-${mpi_name}.cmake NAMESPACE rubato:: DESTINATION ${package_dir})
-  install(FILES include/rubato/mpi.hpp include/rubato/multicast.hpp include/rubato/reorder.hpp include/rubato/pat.h
+  install(FILES include/rubato/mpi.hpp include/rubato/mpi_call.hpp include/rubato/mpi_settings.hpp
+          include/rubato/multicast.hpp include/rubato/reorder.hpp include/rubato/pat.h
           include/rubato/pat.f90 include/rubato/nbc.h include/rubato/nbc_schedule.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rubato)
   # `rubato exec` looks for it there.

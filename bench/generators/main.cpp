@@ -5,7 +5,7 @@
 //
 // Rounds are printed as `rubato schedule ID` prints them.
 #include "cli/command.hpp"
-#include "cli/show_rounds.hpp"
+#include "cli/show_schedules.hpp"
 #include "files/output_file.hpp"
 #include "generators/baselines.hpp"
 #include "generators/heap.hpp"
@@ -140,8 +140,7 @@ std::string statistics(const generator& g, const problem& p, bool as_json) {
         {"per transfer", fmt::format("{:.1f} ns", each)},
         {"memory", memory(m.memory, m.made)}};
     if (g.make_one != nullptr) rows.push_back({"for one rank", memory(m.one_memory, m.one)});
-    return fmt::format("{}; made by {}\n{}", cli::rounds_heading(find_algorithm(g.id), p), g.name,
-                       cli::align(rows, {false, false}));
+    return fmt::format("{}; made by {}\n{}", cli::rounds_heading(find_algorithm(g.id), p), g.name, cli::align(rows));
 }
 
 std::string show(const options& o) {

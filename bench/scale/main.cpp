@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
             if (ranks <= most_ranks && !groups) output += scale::summary(all, ranks);
         output += scale::groups_table(most_ranks);
         if (full) output += scale::tables(all);
-        if (!page.empty()) output = missing_in(page, output);
+        if (!page.empty()) output = missing_in(page, aligned(lines_of(output)));
     } catch (const error& e) {
         fmt::print(stderr, "scale: {}\n", e.what());
         return 2;

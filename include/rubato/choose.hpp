@@ -51,7 +51,7 @@ using end_on_cables = std::function<time_ns(const algorithm&, const problem&)>;
 inline constexpr std::size_t most_steps_on_cables = 1'000'000;
 
 /// The candidates with their ends, the best first; hopeless ones are left out. Ends come from a simulation with the
-/// problem's arrivals; where that takes too many steps, fewer ranks are simulated (see architecture.md). The ends of
+/// problem's arrivals; where that takes too many steps, fewer ranks are simulated (choose/fewer.hpp). The ends of
 /// candidates without an algorithm are used as given. Of candidates that end nearly as soon as the soonest, the first
 /// is the one that depends least on what models leave out: messages that wait, then partners, then messages.
 /// `chunk`: bytes of the vector, or of each rank's chunk. `inside`: what messages within the problem's hosts cost, of

@@ -1,5 +1,10 @@
 // One clock for all ranks of a communicator: rank 0's. The others know it up to a bound, by round trips along a tree
 // (Hoefler 2008, IV.2.4), and know how their own clock drifts from it.
+//
+// The error bound is not a statistic: half of the shortest round trips on the way to rank 0, plus the elapsed time
+// since then times the possible error of the drift. So a reading that is less exact than the line through earlier ones
+// is ignored, and one that contradicts it shows that a clock was set, and starts a new line. Synchronisation goes from
+// rank 0 down the tree: the rank that answers already knows the common time, and nothing is gathered.
 #pragma once
 
 #include "rubato/core.hpp"

@@ -1,4 +1,11 @@
 // Who has data for whom, for neighbour collectives.
+//
+// For each chunk of a rank's output the rank and chunk where it comes from, for each chunk of its input where it goes;
+// a chunk at the border of a grid goes nowhere. Edges are stored with both ends, so repeated edges, edges to oneself
+// and grids with two ranks in a periodic dimension need no rule anywhere else. along_edges lists the edges of a rank by
+// a key that is the same on both of its ranks: at any time the first edge left is the next one for both, so ranks need
+// not send and receive at once. On a grid the key begins with the direction, so that no rank gets two messages at once;
+// by arrival, the later arrival of the two ranks comes first.
 #pragma once
 
 #include "rubato/core.hpp"

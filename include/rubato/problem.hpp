@@ -15,28 +15,34 @@
 
 namespace rubato {
 
+// Name, who has the input and the output, how wide they are, whether it combines, is a v-form, is on a graph.
+#define RUBATO_COLLECTIVES(ROW)                                      \
+    ROW(barrier, none, none, no, no, no, no, no)                     \
+    ROW(bcast, root, others, no, no, no, no, no)                     \
+    ROW(reduce, all, root, no, no, combines, no, no)                 \
+    ROW(allreduce, all, all, no, no, combines, no, no)               \
+    ROW(scatter, root, all, wide, no, no, no, no)                    \
+    ROW(gather, all, root, no, wide, no, no, no)                     \
+    ROW(allgather, all, all, no, wide, no, no, no)                   \
+    ROW(alltoall, all, all, wide, wide, no, no, no)                  \
+    ROW(reduce_scatter_block, all, all, wide, no, combines, no, no)  \
+    ROW(scan, all, all, no, no, combines, no, no)                    \
+    ROW(exscan, all, all_but_first, no, no, combines, no, no)        \
+    ROW(scatterv, root, all, wide, no, no, v_form, no)               \
+    ROW(gatherv, all, root, no, wide, no, v_form, no)                \
+    ROW(allgatherv, all, all, no, wide, no, v_form, no)              \
+    ROW(alltoallv, all, all, wide, wide, no, v_form, no)             \
+    ROW(reduce_scatter, all, all, wide, no, combines, v_form, no)    \
+    ROW(neighbor_allgather, all, all, no, wide, no, no, graph)       \
+    ROW(neighbor_alltoall, all, all, wide, wide, no, no, graph)      \
+    ROW(neighbor_allgatherv, all, all, no, wide, no, v_form, graph)  \
+    ROW(neighbor_alltoallv, all, all, wide, wide, no, v_form, graph) \
+    ROW(neighbor_reduce, all, all, no, no, combines, no, graph)
+
 enum class collective : std::uint8_t {
-    barrier,
-    bcast,
-    reduce,
-    allreduce,
-    scatter,
-    gather,
-    allgather,
-    alltoall,
-    reduce_scatter_block,
-    scan,
-    exscan,
-    scatterv,
-    gatherv,
-    allgatherv,
-    alltoallv,
-    reduce_scatter,
-    neighbor_allgather,
-    neighbor_alltoall,
-    neighbor_allgatherv,
-    neighbor_alltoallv,
-    neighbor_reduce,
+#define RUBATO_NAME(what, ...) what,
+    RUBATO_COLLECTIVES(RUBATO_NAME)
+#undef RUBATO_NAME
 };
 
 /// The ranks that have a buffer.
@@ -107,28 +113,9 @@ using enum collective;
 using enum holders;
 inline constexpr bool wide = true, combines = true, v_form = true, graph = true, no = false;
 inline constexpr std::array rows{
-    // what, name, who has the input and the output, how wide they are, whether it combines, is a v-form, is on a graph
-    collective_traits{barrier, "barrier", none, none, no, no, no, no, no},
-    collective_traits{bcast, "bcast", root, others, no, no, no, no, no},
-    collective_traits{reduce, "reduce", all, root, no, no, combines, no, no},
-    collective_traits{allreduce, "allreduce", all, all, no, no, combines, no, no},
-    collective_traits{scatter, "scatter", root, all, wide, no, no, no, no},
-    collective_traits{gather, "gather", all, root, no, wide, no, no, no},
-    collective_traits{allgather, "allgather", all, all, no, wide, no, no, no},
-    collective_traits{alltoall, "alltoall", all, all, wide, wide, no, no, no},
-    collective_traits{reduce_scatter_block, "reduce_scatter_block", all, all, wide, no, combines, no, no},
-    collective_traits{scan, "scan", all, all, no, no, combines, no, no},
-    collective_traits{exscan, "exscan", all, all_but_first, no, no, combines, no, no},
-    collective_traits{scatterv, "scatterv", root, all, wide, no, no, v_form, no},
-    collective_traits{gatherv, "gatherv", all, root, no, wide, no, v_form, no},
-    collective_traits{allgatherv, "allgatherv", all, all, no, wide, no, v_form, no},
-    collective_traits{alltoallv, "alltoallv", all, all, wide, wide, no, v_form, no},
-    collective_traits{reduce_scatter, "reduce_scatter", all, all, wide, no, combines, v_form, no},
-    collective_traits{neighbor_allgather, "neighbor_allgather", all, all, no, wide, no, no, graph},
-    collective_traits{neighbor_alltoall, "neighbor_alltoall", all, all, wide, wide, no, no, graph},
-    collective_traits{neighbor_allgatherv, "neighbor_allgatherv", all, all, no, wide, no, v_form, graph},
-    collective_traits{neighbor_alltoallv, "neighbor_alltoallv", all, all, wide, wide, no, v_form, graph},
-    collective_traits{neighbor_reduce, "neighbor_reduce", all, all, no, no, combines, no, graph},
+#define RUBATO_TRAITS(what, ...) collective_traits{what, #what, __VA_ARGS__},
+    RUBATO_COLLECTIVES(RUBATO_TRAITS)
+#undef RUBATO_TRAITS
 };
 }  // namespace table_of_collectives
 
@@ -137,8 +124,7 @@ constexpr std::span<const collective_traits> collectives() { return table_of_col
 constexpr const collective_traits& traits(collective what) {
     return table_of_collectives::rows[static_cast<std::size_t>(what)];
 }
-static_assert(std::ranges::all_of(collectives(), [](const auto& t) { return &traits(t.what) == &t; }),
-              "rows are in the order of the enumeration");
+#undef RUBATO_COLLECTIVES
 
 /// Throws if there is no collective of that name.
 RUBATO_API collective parse_collective(std::string_view name);

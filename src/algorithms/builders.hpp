@@ -1,4 +1,5 @@
-// The function behind every row of the table, so that one algorithm can be made of another.
+// The function behind every row of the table, so that one algorithm can be made of another. All algorithms' files
+// include it: after it, a function without a row is an error.
 #pragma once
 
 #include "algorithms/dynamic.hpp"
@@ -14,10 +15,7 @@ namespace rubato {
 #define EARLY(c, n, f, source) schedule f(const problem&, rank);
 #define EARLY_TOGETHER(c, n, f, source) std::vector<schedule> f(const problem&, std::span<const rank>);
 #include "algorithms/table.def"
-#undef ROW
-#undef ROW_TOGETHER
-#undef ROW_DYNAMIC
-#undef EARLY
-#undef EARLY_TOGETHER
+
+#pragma GCC diagnostic error "-Wmissing-declarations"
 
 }  // namespace rubato

@@ -11,18 +11,18 @@
 namespace rubato {
 namespace {
 
-using cause = std::optional<builder::step_id>;
+using caused_by = std::optional<builder::step_id>;
 
-struct message {
+struct queued_message {
     rank to;
     bool data;
     note text;
-    cause after;
+    caused_by after;
 };
 
 /// One rank: its state machine, the schedule of what it has done, and its ports.
-struct player {
-    player(const algorithm& a, const problem& p, rank me)
+struct simulated_rank {
+    simulated_rank(const algorithm& a, const problem& p, rank me)
         : machine(a.dynamic(p, me)), b(p, me, 1), root(me == p.root) {}
 
     slice held() const { return sum ? sum->value() : b.input(); }
@@ -35,15 +35,15 @@ struct player {
     builder b;
     bool root;
     std::optional<partial> sum{};  // once it is more than the input
-    cause last{};                  // what happened to it
-    std::vector<message> outbox{};
+    caused_by last{};              // what happened to it
+    std::vector<queued_message> outbox{};
     std::vector<rank> waiting{};  // ranks that have a message for it
     time_ns sends_until = time_ns::min();
     time_ns receives_until = time_ns::max();  // it has not arrived
     time_ns wakes = time_ns::max();
 };
 
-struct happening {
+struct run_event {
     enum class kind : std::uint8_t { arrived, received, taken, sent, woken };
     time_ns when;
     std::uint64_t number;  // of equal times, the first comes first
@@ -52,16 +52,16 @@ struct happening {
     rank from{};
     note text{};
 
-    bool operator>(const happening& other) const { return std::tie(when, number) > std::tie(other.when, other.number); }
+    bool operator>(const run_event& other) const { return std::tie(when, number) > std::tie(other.when, other.number); }
 };
 
-class recorder {
+class run_recorder {
 public:
-    recorder(const algorithm& a, const problem& p, const pace& takes) : takes_(takes) {
+    run_recorder(const algorithm& a, const problem& p, const pace& takes) : takes_(takes) {
         for (rank r; r.value < p.ranks; ++r.value) {
             players_.emplace_back(a, p, r);
             const time_ns when = p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(r.value)];
-            push({when, 0, happening::kind::arrived, r});
+            push({when, 0, run_event::kind::arrived, r});
         }
     }
 
@@ -75,7 +75,7 @@ public:
         }
         std::vector<schedule> all;
         all.reserve(players_.size());
-        for (player& one : players_) {
+        for (simulated_rank& one : players_) {
             if (!one.machine->done() || !one.outbox.empty())
                 throw error(fmt::format("rank {} never ends", all.size()), "it waits for a note that nobody sends",
                             "this is a mistake in the algorithm: report it");
@@ -86,21 +86,21 @@ public:
     }
 
 private:
-    player& at(rank r) { return players_[static_cast<std::size_t>(r.value)]; }
-    void push(happening h) {
+    simulated_rank& at(rank r) { return players_[static_cast<std::size_t>(r.value)]; }
+    void push(run_event h) {
         h.number = pushed_++;
         queue_.push(h);
     }
 
-    void happen(const happening& h) {
-        player& me = at(h.at);
+    void happen(const run_event& h) {
+        simulated_rank& me = at(h.at);
         touched_.push_back(h.at);
         switch (h.what) {
-            case happening::kind::arrived: me.receives_until = now_; break;
-            case happening::kind::received: me.machine->receive(h.from, h.text); break;
-            case happening::kind::taken: me.machine->taken(h.from); break;
-            case happening::kind::sent:
-            case happening::kind::woken: return;
+            case run_event::kind::arrived: me.receives_until = now_; break;
+            case run_event::kind::received: me.machine->receive(h.from, h.text); break;
+            case run_event::kind::taken: me.machine->taken(h.from); break;
+            case run_event::kind::sent:
+            case run_event::kind::woken: return;
         }
         // It can receive again.
         touched_.insert(touched_.end(), me.waiting.begin(), me.waiting.end());
@@ -108,7 +108,7 @@ private:
     }
 
     void decide(rank r) {
-        player& me = at(r);
+        simulated_rank& me = at(r);
         if (me.receives_until > now_) return;  // not there, or in the middle of something
         me.machine->decide(now_);
         for (const action& a : me.machine->actions()) {
@@ -121,18 +121,18 @@ private:
         const time_ns wake = me.machine->wake_at();
         if (wake == time_ns::max() || wake == me.wakes) return;
         me.wakes = wake;
-        push({std::max(wake, now_), 0, happening::kind::woken, r});
+        push({std::max(wake, now_), 0, run_event::kind::woken, r});
     }
 
     /// Begins to send the first message whose receiver is free; those to one receiver keep their order.
     void send(rank r) {
-        player& me = at(r);
+        simulated_rank& me = at(r);
         if (me.sends_until > now_) return;
         std::vector<rank> not_free;
         for (std::size_t i = 0; i < me.outbox.size(); ++i) {
-            const message m = me.outbox[i];
+            const queued_message m = me.outbox[i];
             if (std::ranges::find(not_free, m.to) != not_free.end()) continue;
-            if (player& to = at(m.to); to.receives_until > now_) {
+            if (simulated_rank& to = at(m.to); to.receives_until > now_) {
                 not_free.push_back(m.to);
                 to.waiting.push_back(r);
                 continue;
@@ -142,30 +142,30 @@ private:
         }
     }
 
-    void begin(rank r, const message& m) {
-        player& me = at(r);
-        player& to = at(m.to);
+    void begin(rank r, const queued_message& m) {
+        simulated_rank& me = at(r);
+        simulated_rank& to = at(m.to);
         const slice what = m.data ? me.held() : builder::presence();
         if (m.after)
             me.b.send(m.to, what, {*m.after});
         else
             me.b.send(m.to, what);
         me.sends_until = now_ + (m.data ? takes_.data : takes_.note);
-        push({me.sends_until, 0, happening::kind::sent, r});
+        push({me.sends_until, 0, run_event::kind::sent, r});
         if (m.data) {
             to.absorb(r);
             to.receives_until = to.sends_until = std::max(me.sends_until, to.sends_until) + takes_.combine;
-            push({to.receives_until, 0, happening::kind::taken, m.to, r});
+            push({to.receives_until, 0, run_event::kind::taken, m.to, r});
         } else {
             to.last = to.b.recv(r, builder::nothing());
             to.receives_until = me.sends_until;
-            push({to.receives_until, 0, happening::kind::received, m.to, r, m.text});
+            push({to.receives_until, 0, run_event::kind::received, m.to, r, m.text});
         }
     }
 
     pace takes_;
-    std::deque<player> players_{};  // they cannot be moved
-    std::priority_queue<happening, std::vector<happening>, std::greater<>> queue_{};
+    std::deque<simulated_rank> players_{};  // they cannot be moved
+    std::priority_queue<run_event, std::vector<run_event>, std::greater<>> queue_{};
     std::uint64_t pushed_ = 0;
     std::vector<rank> touched_{};  // now; they may have something to decide or to send
     time_ns now_{};
@@ -175,7 +175,7 @@ private:
 
 std::vector<schedule> record(const algorithm& a, const problem& p, const pace& takes) {
     check(a, p);
-    return recorder(a, p, takes).run();
+    return run_recorder(a, p, takes).run();
 }
 
 std::vector<schedule> record(const algorithm& a, const problem& p) {

@@ -107,12 +107,12 @@ constexpr auto table = with_early_forms(std::array{
 #define EARLY(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, early<f>, nullptr),
 #define EARLY_TOGETHER(c, n, f, source) early_row(#c "/" #n "+early", collective::c, source, nullptr, early<f>),
 #include "algorithms/table.def"
-#undef ROW
-#undef ROW_TOGETHER
-#undef ROW_DYNAMIC
-#undef EARLY
-#undef EARLY_TOGETHER
 });
+static_assert(std::ranges::all_of(collectives(),
+                                  [](const auto& t) {
+                                      return std::ranges::count(table, t.what, &algorithm::what) > 0;
+                                  }),
+              "every collective has an algorithm");
 
 struct need_name {
     need what;

@@ -182,11 +182,6 @@ std::vector<time_ns> read_line(const numbered_line& line, const std::string& fil
     return times;
 }
 
-std::vector<time_ns> read_invocation(const std::string& file, std::int32_t ranks, std::int64_t invocation) {
-    const std::vector<numbered_line> lines = trace_lines(file, ranks);
-    return read_line(lines[static_cast<std::size_t>(invocation) % lines.size()], file);
-}
-
 std::vector<time_ns> read_list(std::string_view text, std::int32_t ranks) {
     std::vector<time_ns> times;
     for (const std::string_view field : split_fields(text)) times.push_back(to_time(parse_arrival(field)));
@@ -200,10 +195,12 @@ std::vector<time_ns> read_list(std::string_view text, std::int32_t ranks) {
 
 std::vector<time_ns> parse_arrivals(std::string_view text, std::int32_t ranks, std::int64_t invocation) {
     assert(ranks > 0 && invocation >= 0);
-    const std::size_t colon = text.find(':');
-    const std::string_view name = text.substr(0, colon);
-    const std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-    if (name == "trace") return read_invocation(std::string(rest), ranks, invocation);
+    const auto [name, rest] = named_text(text);
+    if (name == "trace") {
+        const std::string file(rest);
+        const std::vector<numbered_line> lines = trace_lines(file, ranks);
+        return read_line(lines[static_cast<std::size_t>(invocation) % lines.size()], file);
+    }
     for (const pattern& p : patterns) {
         if (p.name != name) continue;
         const auto end = std::ranges::find(p.takes, "");
@@ -212,10 +209,8 @@ std::vector<time_ns> parse_arrivals(std::string_view text, std::int32_t ranks, s
     }
     const bool has_name = !name.empty() && ((name[0] >= 'a' && name[0] <= 'z') || (name[0] >= 'A' && name[0] <= 'Z'));
     if (!has_name && !text.empty()) return read_list(text, ranks);
-    std::string names;
-    for (const pattern& p : patterns) names += fmt::format("{}, ", p.name);
     throw error(fmt::format("unknown arrival pattern '{}'", name),
-                fmt::format("rubato knows {}trace, and plain lists of times", names),
+                fmt::format("rubato knows {}, trace, and plain lists of times", names_of(patterns)),
                 "use one of them, for example single:rank=0,delay=5ms");
 }
 

@@ -1,9 +1,18 @@
 // When ranks will arrive, from when they arrived before. Integer arithmetic: all ranks, on all machines, compute the
 // same from the same numbers.
+//
+// Arrivals are predicted per operation: collective, root and size class, which all ranks know alike. The place in the
+// program is not part of it, since two branches may meet in one collective. Ranks exchange arrivals on a common clock;
+// from then on every rank feeds the same numbers to the same predictor and must get the same prediction, or plans would
+// differ and the program would hang. So predictors compute in integers. They predict the next arrivals that will be
+// exchanged, and measure their own error.
 #pragma once
 
 #include "rubato/core.hpp"
+#include "rubato/problem.hpp"
 
+#include <bit>
+#include <cassert>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -71,5 +80,20 @@ private:
 /// on at the same speed. The uncertainty is the whole remaining time: the prediction holds as long as the rest takes at
 /// most twice as long as it should.
 RUBATO_API prediction edge(time_ns start, time_ns now, double done);
+
+/// Calls whose arrivals are expected to be alike. All ranks agree on it: the place in the source is not part of it.
+struct operation {
+    collective what = collective::barrier;
+    std::uint8_t size_class = 0;  ///< 0: no bytes; c: from 2^(c-1) to 2^c - 1 bytes
+    rank root{};                  ///< 0 where there is none
+
+    auto operator<=>(const operation&) const = default;
+};
+
+/// `bytes` as all ranks know them, not below 0.
+inline operation operation_of(collective what, rank root, std::int64_t bytes) {
+    assert(bytes >= 0);
+    return {what, static_cast<std::uint8_t>(std::bit_width(static_cast<std::uint64_t>(bytes))), root};
+}
 
 }  // namespace rubato

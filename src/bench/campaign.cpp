@@ -1,17 +1,51 @@
 #include "bench/campaign.hpp"
 
-#include "bench/world.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/arrival.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 
 namespace rubato::bench {
+namespace {
+
+/// A case and its contestants.
+struct planned_case {
+    const contest* who;
+    results::measured_case what;
+};
+
+/// All cases without those that are done.
+std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
+    std::vector<planned_case> all;
+    for (const contest& c : how.contests)
+        for (const std::int64_t bytes : how.bytes)
+            for (const std::string& pattern : how.patterns) {
+                const collective_traits& t = traits(c.what);
+                all.push_back({&c,
+                               {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern,
+                                how.datatype, t.reduces ? how.op : "", t.rooted ? how.root : 0,
+                                t.on_graph ? how.graph_text : "", how.asked(c)}});
+            }
+    // Only rank 0 knows which cases are done: other ranks may not see its files.
+    std::vector<int> skip;
+    skip.reserve(all.size());
+    for (const planned_case& p : all)
+        skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
+    mpi::check(MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, world), "MPI_Bcast");
+    std::vector<planned_case> left;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (skip[i] != 0) continue;
+        left.push_back(all[i]);
+        left.back().what.number = static_cast<std::int32_t>(left.size()) - 1;
+    }
+    return left;
+}
+
+}  // namespace
 
 std::string campaign_settings::asked(const contest& c) const {
     return fmt::format("{} in segments of {}", c.text, fmt::join(segments_text, ","));
@@ -29,49 +63,6 @@ void check(const campaign_settings& how, int me, int ranks) {
     for (const std::string& p : how.patterns) parse_arrivals(p, ranks);
 }
 
-std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done) {
-    std::vector<planned_case> all;
-    for (const contest& c : how.contests)
-        for (const std::int64_t bytes : how.bytes)
-            for (const std::string& pattern : how.patterns) {
-                const collective_traits& t = traits(c.what);
-                planned_case p{
-                    &c,
-                    {static_cast<std::int32_t>(all.size()), std::string(t.name), bytes, pattern, how.datatype,
-                     t.reduces ? how.op : "", t.rooted ? how.root : 0, t.on_graph ? how.graph_text : "", how.asked(c)}};
-                all.push_back(p);
-            }
-    // Only rank 0 knows which cases are done: other ranks may not see its files.
-    std::vector<int> skip;
-    skip.reserve(all.size());
-    for (const planned_case& p : all)
-        skip.push_back(std::ranges::any_of(done, [&p](const auto& d) { return results::same(d, p.what); }));
-    mpi::check(MPI_Bcast(skip.data(), static_cast<int>(skip.size()), MPI_INT, 0, world), "MPI_Bcast");
-    std::vector<planned_case> left;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (skip[i] != 0) continue;
-        left.push_back(all[i]);
-        left.back().what.number = static_cast<std::int32_t>(left.size()) - 1;
-    }
-    return left;
-}
-
-bool time_is_up(const campaign_settings& how, time_ns since) {
-    if (how.seconds <= 0) return false;
-    int up = std::chrono::duration<double>(own_time() - since).count() > how.seconds ? 1 : 0;
-    mpi::check(MPI_Bcast(&up, 1, MPI_INT, 0, world), "MPI_Bcast");
-    return up != 0;
-}
-
-void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
-                std::vector<contestant>& who) {
-    for (contestant& k : who) k.known.in_case = what.number;
-    if (write == nullptr) return;
-    write->add_clock(clock_error);
-    write->add(what);
-    for (const contestant& k : who) write->add(k.known);
-}
-
 common_error not_punctual() {
     return {"ranks do not arrive when they should", "the machine is too busy, or the delays are too short",
             "wait until it is quiet, allow more by --tolerance, or use --start barrier"};
@@ -82,30 +73,43 @@ common_error wrong_result(const contestant& c, const std::string& wrong) {
             "this is an error in it; please report it with the command"};
 }
 
-campaign::campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
-                   std::vector<results::measured_case> done)
-    : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {
-    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
-    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
-}
+case_runner::case_runner(campaign_settings how, timed_calls& calls, results::recorder* write,
+                         std::vector<results::measured_case> done)
+    : how_(std::move(how)), calls_(calls), write_(write), done_(std::move(done)), random_(how_.seed) {}
 
-void campaign::run(const std::function<void(const std::string&)>& say) {
+void case_runner::run(const std::function<void(const std::string&)>& say) {
     const std::vector<planned_case> all = cases_of(how_, done_);
     for (const planned_case& e : all) {
         say(fmt::format("case {} of {}: {} {}, {}", e.what.number + 1, all.size(), e.what.collective,
                         format_bytes(e.what.bytes), e.what.pattern));
         run_case(*e.who, e.what);
+        if (write_ != nullptr) write_->add_done(e.what.number);
     }
+}
+
+void case_runner::begin_case(const results::measured_case& what, std::vector<contestant>& who) {
+    const time_ns error = calls_.clock_error();
+    for (contestant& k : who) k.known.in_case = what.number;
+    if (write_ == nullptr) return;
+    write_->add_clock(error);
+    write_->add(what);
+    for (const contestant& k : who) write_->add(k.known);
+}
+
+bool case_runner::time_is_up(time_ns since) const {
+    if (how_.seconds <= 0) return false;
+    int up = std::chrono::duration<double>(own_time() - since).count() > how_.seconds ? 1 : 0;
+    mpi::check(MPI_Bcast(&up, 1, MPI_INT, 0, world), "MPI_Bcast");
+    return up != 0;
 }
 
 void campaign::run_case(const contest& c, const results::measured_case& what) {
     calls_.synchronise();
     calls_.forget();
     seen_.clear();
-    const time_ns error = calls_.clock_error();
     experiment data(how_.data_of(c, what.bytes), me_, ranks_);
     std::vector<contestant> who = contestants_of(c, how_.contest_of(ranks_, what.bytes));
-    begin_case(write_, error, what, who);
+    begin_case(what, who);
     series warm{what, who, data, results::stage::warmup};
     const bool cold = !warm_ || warm_->collective != what.collective || warm_->bytes != what.bytes;
     for (std::int32_t i = 0; i < how_.warmups && cold; ++i) repeat(warm, i);
@@ -118,9 +122,8 @@ void campaign::run_case(const contest& c, const results::measured_case& what) {
     }
     series measure{what, how_.screenings > 0 ? best(screen.who) : who, data, results::stage::measure};
     const time_ns begin = own_time();
-    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i) repeat(measure, i);
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(begin)); ++i) repeat(measure, i);
     if (how_.timelines) draw(measure);
-    if (write_ != nullptr) write_->add_done(what.number);
 }
 
 /// Calls all contestants once, under the same arrivals. A contestant that keeps ranks from arriving in time, because it

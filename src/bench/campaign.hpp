@@ -3,8 +3,6 @@
 
 #include "bench/timed_calls.hpp"
 
-#include <functional>
-#include <optional>
 #include <random>
 
 namespace rubato::bench {
@@ -18,7 +16,7 @@ public:
 struct campaign_settings {
     std::vector<contest> contests{};
     std::vector<std::int64_t> bytes{};
-    std::vector<std::string> patterns{};
+    std::vector<std::string> patterns{"balanced"};
     std::vector<segmentation> segments{segmentation{}};
     std::vector<std::string> segments_text{"auto"};  ///< as the user gave them
     std::string datatype = "double";
@@ -48,20 +46,7 @@ struct campaign_settings {
 /// Throws the errors that would otherwise show only when a case begins.
 void check(const campaign_settings& how, int me, int ranks);
 
-/// A case and its contestants.
-struct planned_case {
-    const contest* who;
-    results::measured_case what;
-};
-/// All cases without those that are done.
-std::vector<planned_case> cases_of(const campaign_settings& how, const std::vector<results::measured_case>& done);
-/// Whether no more repetition of a case may begin; rank 0 decides. Collective.
-bool time_is_up(const campaign_settings& how, time_ns since);
-
 constexpr int most_spoilt = 20;  ///< calls in a row
-/// Records what is to be measured, and the contestants; `write` is null on all ranks but 0.
-void begin_case(results::recorder* write, time_ns clock_error, const results::measured_case& what,
-                std::vector<contestant>& who);
 common_error not_punctual();
 common_error wrong_result(const contestant& c, const std::string& wrong);
 
@@ -71,14 +56,36 @@ void shuffle(std::vector<T>& v, std::mt19937_64& random) {
     for (std::size_t i = v.size(); i > 1; --i) std::swap(v[i - 1], v[random() % i]);
 }
 
-class campaign {
+class case_runner {
 public:
     /// `write`: on rank 0, elsewhere null. `done`: cases to leave out, the same on all ranks.
-    campaign(campaign_settings how, timed_calls& calls, results::recorder* write,
-             std::vector<results::measured_case> done);
+    case_runner(campaign_settings how, timed_calls& calls, results::recorder* write,
+                std::vector<results::measured_case> done);
+    virtual ~case_runner() = default;
 
     /// Throws if a result is wrong, or if ranks cannot be punctual. Calls `say` with what it does next.
     void run(const std::function<void(const std::string&)>& say);
+
+protected:
+    virtual void run_case(const contest& c, const results::measured_case& what) = 0;
+
+    /// Records what is to be measured, and the contestants. Collective.
+    void begin_case(const results::measured_case& what, std::vector<contestant>& who);
+    /// Whether no more repetition of a case may begin; rank 0 decides. Collective.
+    bool time_is_up(time_ns since) const;
+
+    campaign_settings how_;
+    timed_calls& calls_;
+    results::recorder* write_;
+    std::vector<results::measured_case> done_;
+    int me_ = own_rank();
+    int ranks_ = count_ranks();
+    std::mt19937_64 random_;  // equal on all ranks
+};
+
+class campaign : public case_runner {
+public:
+    using case_runner::case_runner;
 
 private:
     /// What repetitions of one kind have in common.
@@ -89,7 +96,7 @@ private:
         results::stage stage;
     };
 
-    void run_case(const contest& c, const results::measured_case& what);
+    void run_case(const contest& c, const results::measured_case& what) override;
     void repeat(series& s, std::int32_t number);
     bool call(const series& s, const contestant& c, std::int32_t number);
     void draw(const series& s);
@@ -97,15 +104,8 @@ private:
     void drop_hopeless(std::vector<contestant>& who) const;
     std::vector<contestant> best(const std::vector<contestant>& all) const;
 
-    campaign_settings how_;
-    timed_calls& calls_;
-    results::recorder* write_;
-    std::vector<results::measured_case> done_{};
-    int me_ = 0;
-    int ranks_ = 1;
     std::optional<results::measured_case> warm_{};       // the case whose connections are open and pages touched
     std::map<std::string, std::vector<double>> seen_{};  // run times of the current case, by contestant
-    std::mt19937_64 random_;                             // equal on all ranks
 };
 
 }  // namespace rubato::bench

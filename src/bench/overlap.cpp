@@ -1,7 +1,5 @@
 #include "bench/overlap.hpp"
 
-#include "bench/world.hpp"
-#include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "rubato/layout.hpp"
 #include "statistics/statistics.hpp"
@@ -59,52 +57,36 @@ struct overlap_campaign::request {
 overlap_campaign::overlap_campaign(campaign_settings how, const workload& work, std::vector<std::int32_t> tests,
                                    timed_calls& calls, results::recorder* write,
                                    std::vector<results::measured_case> done)
-    : how_(std::move(how)),
+    : case_runner(std::move(how), calls, write, std::move(done)),
       work_(work),
       tests_(std::move(tests)),
-      calls_(calls),
-      write_(write),
-      done_(std::move(done)),
-      ours_(world, without_background()),
-      random_(how_.seed) {
-    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
-    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
+      ours_(world, without_background()) {
     int level = 0;
     mpi::check(MPI_Query_thread(&level), "MPI_Query_thread");
     threads_ = level == MPI_THREAD_MULTIPLE;
-    if (threads_) watched_.emplace(world);
-}
-
-void overlap_campaign::run(const std::function<void(const std::string&)>& say) {
-    if (!threads_ && me_ == 0)
+    if (threads_)
+        watched_.emplace(world);
+    else if (me_ == 0)
         fmt::print(stderr, "rubato: no second thread: the MPI library does not let several threads call it\n");
-    const std::vector<planned_case> all = cases_of(how_, done_);
-    for (const planned_case& p : all) {
-        say(fmt::format("case {} of {}: {} {}", p.what.number + 1, all.size(), p.what.collective,
-                        format_bytes(p.what.bytes)));
-        run_case(*p.who, p.what);
-    }
 }
 
 void overlap_campaign::run_case(const contest& c, const results::measured_case& what) {
     calls_.synchronise();
     experiment data(how_.data_of(c, what.bytes), me_, ranks_);
     std::vector<contestant> who = contestants_without_blocking(c, how_.contest_of(ranks_, what.bytes));
-    const time_ns error = calls_.clock_error();
-    begin_case(write_, error, what, who);
+    begin_case(what, who);
     std::vector<entry> all;
     for (const contestant& k : who) {
         const std::vector<entry> more = entries_of(k, data);
         all.insert(all.end(), more.begin(), more.end());
     }
     const time_ns begin = own_time();
-    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(how_, begin)); ++i)
+    for (std::int32_t i = 0; i < how_.repetitions && (i == 0 || !time_is_up(begin)); ++i)
         for (results::overlap& o : repeat(all, data)) {
             o.in_case = what.number;
             o.repetition = i;
             if (write_ != nullptr) write_->add(o);
         }
-    if (write_ != nullptr) write_->add_done(what.number);
 }
 
 /// All ways to call a contestant. First calls open connections and show how long to compute.
@@ -197,7 +179,7 @@ std::optional<results::overlap> overlap_campaign::attempt(const entry& e, experi
     }
     const time_ns late = calls_.start_together();
     const spent mine = run_beside(r, e);
-    const std::string wrong = e.how != way::computation ? said_by_one(data.wrong(), me_, ranks_) : "";
+    const std::string wrong = e.how != way::computation ? said_by_one(data.wrong()) : "";
     if (!wrong.empty()) throw wrong_result(c, wrong);
     if (!calls_.punctual(late)) return std::nullopt;
     return over_ranks(e, mine);
@@ -229,12 +211,7 @@ overlap_campaign::spent overlap_campaign::run_beside(const request& r, const ent
 }
 
 results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine) const {
-    std::int64_t longest = mine.total.count();
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
-    struct {
-        std::int64_t initiation, testing, waiting, processor;
-    } sums{mine.initiation.count(), mine.testing.count(), mine.waiting.count(), mine.processor.count()};
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &sums, numbers_in(sums), MPI_INT64_T, MPI_SUM, world), "MPI_Allreduce");
+    const auto mean = [this](time_ns t) { return time_ns(among_ranks(t.count(), MPI_SUM) / ranks_); };
     results::overlap o;
     o.name = e.who->known.name;
     switch (e.how) {
@@ -245,11 +222,11 @@ results::overlap overlap_campaign::over_ranks(const entry& e, const spent& mine)
         case way::computation: break;
     }
     o.tests = e.tests;
-    o.total = time_ns(longest);
-    o.initiation = time_ns(sums.initiation / ranks_);
-    o.testing = time_ns(sums.testing / ranks_);
-    o.waiting = time_ns(sums.waiting / ranks_);
-    o.overhead = time_ns(sums.processor / ranks_);
+    o.total = time_ns(among_ranks(mine.total.count(), MPI_MAX));
+    o.initiation = mean(mine.initiation);
+    o.testing = mean(mine.testing);
+    o.waiting = mean(mine.waiting);
+    o.overhead = mean(mine.processor);
     return o;
 }
 

@@ -9,14 +9,11 @@
 
 namespace rubato::bench {
 
-class overlap_campaign {
+class overlap_campaign : public case_runner {
 public:
-    /// As for campaign. `tests`: numbers of tests during the computation, all of which are measured.
+    /// As for case_runner. `tests`: numbers of tests during the computation, all of which are measured.
     overlap_campaign(campaign_settings how, const workload& work, std::vector<std::int32_t> tests, timed_calls& calls,
                      results::recorder* write, std::vector<results::measured_case> done);
-
-    /// Throws if a result is wrong, or if ranks cannot be punctual. Calls `say` with what it does next.
-    void run(const std::function<void(const std::string&)>& say);
 
 private:
     enum class way { blocking, thread, nonblocking, background, computation };
@@ -30,7 +27,7 @@ private:
     struct request;
 
     bool has_background(const contestant& c) const { return watched_ && c.use != nullptr && !c.use->early; }
-    void run_case(const contest& c, const results::measured_case& what);
+    void run_case(const contest& c, const results::measured_case& what) override;
     std::vector<entry> entries_of(const contestant& c, experiment& data);
     std::vector<results::overlap> repeat(const std::vector<entry>& all, experiment& data);
     results::overlap measure(const entry& e, experiment& data);
@@ -38,19 +35,12 @@ private:
     spent run_beside(const request& r, const entry& e) const;
     results::overlap over_ranks(const entry& e, const spent& mine) const;
 
-    campaign_settings how_;
     workload work_;
     std::vector<std::int32_t> tests_;
-    timed_calls& calls_;
-    results::recorder* write_;
-    std::vector<results::measured_case> done_;
-    int me_ = 0;
-    int ranks_ = 1;
     bool threads_ = false;                        // MPI allows several threads to call it
     mpi::communicator ours_;                      // without a background thread
     std::optional<mpi::communicator> watched_{};  // with one
     second_thread other_{};
-    std::mt19937_64 random_;    // equal on all ranks
     std::uint64_t number_ = 0;  // of the call, and in its data
 };
 

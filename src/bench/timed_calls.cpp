@@ -1,6 +1,5 @@
 #include "bench/timed_calls.hpp"
 
-#include "bench/world.hpp"
 #include "core/wire.hpp"
 #include "mpi/datatype.hpp"
 #include "network/mpi/measured_link.hpp"
@@ -9,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <sys/prctl.h>
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <thread>
@@ -24,21 +22,7 @@ constexpr time_ns start_after = 8ms;
 
 }  // namespace
 
-std::string said_by_one(const std::string& mine, int me, int ranks) {
-    int first = mine.empty() ? ranks : me;
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world), "MPI_Allreduce");
-    if (first == ranks) return {};
-    auto length = static_cast<int>(mine.size());
-    mpi::check(MPI_Bcast(&length, 1, MPI_INT, first, world), "MPI_Bcast");
-    std::string text = mine;
-    text.resize(static_cast<std::size_t>(length));
-    mpi::check(MPI_Bcast(text.data(), length, MPI_CHAR, first, world), "MPI_Bcast");
-    return text;
-}
-
 timed_calls::timed_calls(settings how) : how_(std::move(how)), plain_(world) {
-    mpi::check(MPI_Comm_rank(world, &me_), "MPI_Comm_rank");
-    mpi::check(MPI_Comm_size(world, &ranks_), "MPI_Comm_size");
     prctl(PR_SET_TIMERSLACK, 1000);  // else a sleep takes 50us more than asked for
 }
 
@@ -74,12 +58,6 @@ link timed_calls::measure_link() {
             std::max(0.0, static_cast<double>(measured.large_message - measured.latency) / bytes)};
 }
 
-time_ns timed_calls::clock_error() const {
-    std::int64_t worst = plain_.clock().error_bound().count();
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
-    return time_ns(worst);
-}
-
 void timed_calls::pass_time_until(time_ns t) const {
     for (time_ns left = t - now(); left > 0ns; left = t - now())
         if (how_.delay == delay_by::sleep) std::this_thread::sleep_for(left);
@@ -102,9 +80,8 @@ time_ns timed_calls::start_together() const {
 }
 
 bool timed_calls::punctual(time_ns late) const {
-    std::int64_t latest = late.count();
-    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &latest, 1, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
-    return how_.start != start_by::window || time_ns(latest) <= how_.tolerance;
+    const time_ns latest(among_ranks(late.count(), MPI_MAX));
+    return how_.start != start_by::window || latest <= how_.tolerance;
 }
 
 bool timed_calls::uses_predictor(const contestant& c) const {
@@ -207,7 +184,7 @@ timed_calls::outcome timed_calls::run(const contestant& c, experiment& e, const 
     }
     if (with_steps) result.steps = gather_steps(ours->recorded_steps(), time_ns(zero));
     if (uses_predictor(c)) result.seen.predicted = ours->planned_by();
-    result.wrong = said_by_one(e.wrong(), me_, ranks_);
+    result.wrong = said_by_one(e.wrong());
     return result;
 }
 

@@ -3,12 +3,10 @@
 
 #include "bench/contestants.hpp"
 #include "bench/experiment.hpp"
+#include "bench/world.hpp"
 #include "simulate/bound.hpp"
 
 namespace rubato::bench {
-
-/// The text of the first rank that has one, sent to all ranks.
-std::string said_by_one(const std::string& mine, int me, int ranks);
 
 class timed_calls {
 public:
@@ -32,7 +30,7 @@ public:
     /// Clocks drift apart: call it now and then.
     void synchronise() { plain_.synchronise(); }
     /// The largest possible error of the clocks.
-    time_ns clock_error() const;
+    time_ns clock_error() const { return time_ns(among_ranks(plain_.clock().error_bound().count(), MPI_MAX)); }
 
     /// Predictors forget what they have learned.
     void forget() { living_.clear(); }
@@ -59,8 +57,8 @@ private:
                                                                   time_ns start) const;
 
     settings how_;
-    int me_ = 0;
-    int ranks_ = 1;
+    int me_ = own_rank();
+    int ranks_ = count_ranks();
     mpi::communicator plain_;  // without a background thread
     std::map<std::string, mpi::communicator> living_{};
     casting_communicators casting_{plain_};

@@ -4,11 +4,8 @@
 #include "mpi/datatype.hpp"
 #include "rubato/clock.hpp"
 
-#include <mpi.h>
-
 #include <time.h>
 #include <algorithm>
-#include <array>
 
 namespace rubato::bench {
 
@@ -47,10 +44,8 @@ spent compute_together(std::int64_t units) {
         compute(units);
         const time_ns used = processor_time() - before;
         const time_ns took = own_time() - begin;
-        std::array<std::int64_t, 2> worst{took.count(), (took - used).count()};
-        mpi::check(MPI_Allreduce(MPI_IN_PLACE, worst.data(), 2, MPI_INT64_T, MPI_MAX, world), "MPI_Allreduce");
-        best.longest = std::min(best.longest, worst[0]);
-        best.waiting = std::min(best.waiting, worst[1]);
+        best.longest = std::min(best.longest, among_ranks(took.count(), MPI_MAX));
+        best.waiting = std::min(best.waiting, among_ranks((took - used).count(), MPI_MAX));
     }
     return best;
 }

@@ -1,6 +1,16 @@
+// Every algorithm that can solve a problem is simulated with the predicted arrivals; the result depends only on the
+// arguments. Segments: first of 64 KiB, then down to 4 KiB. An algorithm's bytes take some time on the busiest link,
+// and its time beyond that shrinks at most as fast as the segments; so there is a bound on what refining can win, and
+// most are not refined at all.
+// Near equals: of those within 5 % of the soonest the first is the one that depends least on what models leave out:
+// without messages above the rendezvous limit, then with fewer partners, by powers of two (connections must be warm),
+// then with fewer messages. Of the measured comparison's 90 cases 88 are within 10 % of the fastest by these rules, 70
+// by the number of messages alone.
+// Never candidates: algorithms whose ranks may get different bits, and those that choose while they run.
 #include "rubato/choose.hpp"
 
 #include "choose/outcome.hpp"
+#include "core/overloaded.hpp"
 #include "rubato/layout.hpp"
 #include "simulate/bound.hpp"
 
@@ -15,7 +25,6 @@
 namespace rubato {
 namespace {
 
-constexpr std::array<std::int64_t, 5> segment_sizes{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10};
 /// More segments cost steps and gain nothing.
 constexpr std::int64_t most_segments = 256;
 /// A candidate known to take so many times as long as the best is not simulated.
@@ -44,12 +53,15 @@ std::vector<std::int64_t> sizes_for(std::int64_t chunk, std::optional<std::uint3
 /// tree sends k - 1.
 std::vector<std::int32_t> radices_for(const algorithm& a, const problem& p, const model& m) {
     std::vector<std::int32_t> all{0};
-    const auto* network = std::get_if<loggp>(&m.network);
-    if (network == nullptr || !a.takes_radix || a.has(need::radix_product) || !p.radix.empty()) return all;
+    const std::int32_t at_once =
+        std::visit(overloaded{[](const hockney&) { return 1; }, [](const loggp& n) { return n.f; },
+                              [](const loggp5&) { return 1; }, [](const loggops&) { return 1; }},
+                   m.network);
+    if (at_once < 2 || !a.takes_radix || a.has(need::radix_product) || !p.radix.empty()) return all;
     constexpr std::array<std::int32_t, 8> some{2, 3, 4, 6, 8, 12, 16, 24};
-    const std::int32_t most = std::min(network->f + 1, p.ranks - 1);
+    const std::int32_t most = std::min(at_once + 1, p.ranks - 1);
     for (const std::int32_t k : some)
-        if (network->f > 1 && k <= most) all.push_back(k);
+        if (k <= most) all.push_back(k);
     return all;
 }
 

@@ -1,4 +1,5 @@
 #include "choose/outcome.hpp"
+#include "core/hosts.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/layout.hpp"
 
@@ -40,8 +41,6 @@ time_ns distance(const std::vector<time_ns>& a, const std::vector<time_ns>& b) {
     return most;
 }
 
-bool share_hosts(const problem& p) { return !p.hosts.empty() && std::ranges::max(p.hosts) + 1 < p.ranks; }
-
 }  // namespace
 
 chooser::chooser(model m, bool early, std::optional<model> inside) : model_(m), inside_(inside), early_(early) {
@@ -54,7 +53,7 @@ const algorithm* chooser::best(problem& p, std::int64_t chunk) {
     round_arrivals(similar.arrivals, std::max(segment_time(model_, size) / 2, time_ns{1}));
     similar.segments = 1;
     similar.round_time = {};
-    if (!inside_ || !share_hosts(p)) similar.hosts.clear();
+    if (!inside_ || !are_shared(p.hosts)) similar.hosts.clear();
     key operation{static_cast<std::int64_t>(p.what),
                   p.ranks,
                   p.root.value,

@@ -1,12 +1,7 @@
-// When a candidate ends. All ranks are simulated where that takes few steps, estimated from the schedules of some
-// ranks. Otherwise n, n/2, n/4 and n/8 ranks are simulated: the cost of more ranks is the sum of a constant, a part per
-// doubling and a part that doubles with them (class growth). This holds as long as an algorithm behaves the same; some
-// behave differently with fewer ranks, such as those that use a ring only if there is a segment for each rank. So n is
-// small, but large enough that the messages and bytes of some ranks in the whole problem follow from it in the same
-// way.
-#include "choose/fewer.hpp"
+// When a candidate ends: simulated, or extrapolated from simulations of fewer ranks, as sample.hpp says.
 #include "choose/outcome.hpp"
 #include "choose/sample.hpp"
+#include "core/overloaded.hpp"
 #include "core/portable.hpp"
 #include "rubato/simulate.hpp"
 
@@ -17,22 +12,19 @@ namespace rubato {
 namespace {
 
 /// How many steps may be simulated.
-struct effort {
+struct step_limits {
     std::size_t all;   ///< with all ranks
     std::size_t some;  ///< with fewer ranks
     std::size_t dear;  ///< if fewer are not enough to extrapolate
 };
-constexpr effort close_effort{40'000, 12'000, 120'000};
-constexpr effort rough_effort{16'000, 4'000, 24'000};
-constexpr effort cable_effort{most_steps_on_cables, 0, 0};  // fewer ranks do not tell which messages meet
-constexpr std::size_t points = 4;                           // rank counts to extrapolate from
+constexpr step_limits close_limits{40'000, 12'000, 120'000};
+constexpr step_limits rough_limits{16'000, 4'000, 24'000};
+constexpr step_limits cable_limits{most_steps_on_cables, 0, 0};  // fewer ranks do not tell which messages meet
+constexpr std::size_t points = 4;                                // rank counts to extrapolate from
 constexpr std::size_t fewest_points = 3;
 constexpr std::int32_t many_ranks = 64;      // fewer say little, and are used only if these are too expensive
 constexpr std::int32_t few_ranks = 128;      // up to these no rough estimate is made
 constexpr std::int32_t distinct_ranks = 64;  // with more, some ranks decide whether two algorithms have equal schedules
-
-time_ns first_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::min(p.arrivals); }
-time_ns last_of(const problem& p) { return p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals); }
 
 /// The problem with some number of ranks, and what is known of it before it is simulated.
 struct size {
@@ -41,15 +33,15 @@ struct size {
     std::size_t steps;
 };
 
-class simulator {
+class outcome_simulator {
 public:
-    simulator(const candidate& c, const setting& s, look how)
+    outcome_simulator(const candidate& c, const setting& s, look how)
         : use_(*c.use),
           s_(s),
           rough_(how == look::rough && s.asked.ranks > few_ranks && !s.cables),
-          effort_(s.cables ? cable_effort
-                  : rough_ ? rough_effort
-                           : close_effort),
+          limits_(s.cables ? cable_limits
+                  : rough_ ? rough_limits
+                           : close_limits),
           asked_(s.asked) {
         asked_.segments = c.segments;
         if (c.radix > 0) asked_.radix = {c.radix};
@@ -59,15 +51,16 @@ public:
     /// Nothing if it is known without a simulation to end after the limit, or if a simulation would take too long.
     std::optional<outcome> find(time_ns limit, known_outcomes& known) const {
         const auto ranks = static_cast<std::size_t>(asked_.ranks);
-        if (5 * ranks * ranks * asked_.segments <= effort_.all) return run(asked_);  // no algorithm takes more
+        if (5 * ranks * ranks * asked_.segments <= limits_.all) return run(asked_);  // no algorithm takes more
         const size all = size_of(asked_);
-        if (s_.cables && all.steps > effort_.all) return std::nullopt;
+        if (s_.cables && all.steps > limits_.all) return std::nullopt;
         if (!all.some) return from_fewer(all);
         if (all.some->least > limit) return std::nullopt;
         const std::size_t key = all.some->hash + (rough_ ? 1 : 0);
-        const bool alike = asked_.ranks > distinct_ranks && first_of(asked_) == last_of(asked_) && !asked_.neighbours;
+        const bool alike =
+            asked_.ranks > distinct_ranks && s_.first_arrival() == s_.last_arrival() && !asked_.neighbours;
         if (const auto same = known.find(key); alike && same != known.end()) return same->second;
-        const std::optional<outcome> o = all.steps <= effort_.all ? run(asked_) : from_fewer(all);
+        const std::optional<outcome> o = all.steps <= limits_.all ? run(asked_) : from_fewer(all);
         if (o && alike) known.emplace(key, *o);
         return o;
     }
@@ -81,7 +74,7 @@ private:
     std::optional<outcome> from_fewer(const size& all) const {
         std::vector<size> sizes{all};
         const auto cheap = [this](const size& s) {
-            return s.steps <= (s.p.ranks > many_ranks ? effort_.some : effort_.dear);
+            return s.steps <= (s.p.ranks > many_ranks ? limits_.some : limits_.dear);
         };
         while (sizes.size() <= points || !cheap(sizes[sizes.size() - points])) {
             const auto fewer = with_fewer_ranks(use_, sizes.back().p);
@@ -94,10 +87,10 @@ private:
         const std::size_t smallest = sizes.size() > points ? sizes.size() - points : 1;
         const bool many = sizes.size() > fewest_points;
         for (std::size_t first = smallest; many && first > 0; --first) {
-            const bool affordable = std::ranges::max(from(first), {}, &size::steps).steps <= effort_.dear;
+            const bool affordable = std::ranges::max(from(first), {}, &size::steps).steps <= limits_.dear;
             if (affordable && tells(sizes, from(first))) return extrapolated(from(first));
         }
-        if (all.steps <= effort_.dear) return run(asked_);
+        if (all.steps <= limits_.dear) return run(asked_);
         if (!many) return std::nullopt;
         return extrapolated(from(smallest));
     }
@@ -142,7 +135,7 @@ private:
                 .at(asked_.ranks);
         };
         // The last arrival is the same with fewer ranks.
-        const time_ns last = last_of(asked_);
+        const time_ns last = s_.last_arrival();
         const auto after_last = [last](time_ns t) { return static_cast<double>((t - last).count()); };
         outcome all = runs[0];
         all.extrapolated = true;
@@ -154,9 +147,9 @@ private:
         // After the last arrival it takes at most as long as if all arrived together, and after the first arrival at
         // least as long, unless it plans for late ranks. With few ranks it may end before the last arrival, with many
         // not.
-        if (last > first_of(asked_)) {
+        if (last > s_.first_arrival()) {
             const time_ns all_together = together(some);
-            const time_ns least = use_.arrival_aware ? last : std::max(last, first_of(asked_) + all_together);
+            const time_ns least = use_.arrival_aware ? last : std::max(last, s_.first_arrival() + all_together);
             all.end = std::clamp(all.end, least, last + all_together);
         }
         // For many ranks the number of messages says more than time does: with few ranks, the latency of a message may
@@ -164,7 +157,7 @@ private:
         if (s_.equal_links) {
             load l;
             l.messages = all.messages;
-            all.end = std::max(all.end, first_of(asked_) + least_time(s_.network, l));
+            all.end = std::max(all.end, s_.first_arrival() + least_time(s_.network, l));
         }
         return all;
     }
@@ -199,8 +192,12 @@ private:
     }
 
     outcome counted(const std::vector<schedule>& all, const layout& sizes, std::span<const time_ns> arrivals) const {
-        const auto* network = std::get_if<loggp>(&s_.network.network);
-        const std::int64_t rendezvous = network != nullptr ? network->rendezvous : loggp{}.rendezvous;
+        const auto never = [](const auto&) { return loggp{}.rendezvous; };
+        // Under LogGOPS, only the sender waits, and not with its message.
+        const std::int64_t rendezvous = std::visit(
+            overloaded{[&](const hockney& n) { return never(n); }, [](const loggp& n) { return n.rendezvous; },
+                       [&](const loggp5& n) { return never(n); }, [&](const loggops& n) { return never(n); }},
+            s_.network.network);
         const double per_byte = linear_costs(s_.network).beta;
         const time_ns first = std::ranges::min(arrivals);
         const auto ranks = static_cast<double>(all.size());
@@ -233,18 +230,15 @@ private:
     const algorithm& use_;
     const setting& s_;
     bool rough_;
-    const effort& effort_;
+    const step_limits& limits_;
     problem asked_;
 };
 
 }  // namespace
 
-time_ns setting::first_arrival() const { return first_of(asked); }
-time_ns setting::last_arrival() const { return last_of(asked); }
-
 std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known) {
     try {
-        const std::optional<outcome> o = simulator(c, s, how).find(limit, known);
+        const std::optional<outcome> o = outcome_simulator(c, s, how).find(limit, known);
         if (!o) return std::nullopt;
         c.end = o->end;
         c.messages = o->messages;

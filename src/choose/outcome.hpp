@@ -3,6 +3,8 @@
 
 #include "rubato/choose.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 namespace rubato {
@@ -17,8 +19,8 @@ struct setting {
     time_ns bound;     ///< no algorithm can end sooner
     const end_on_cables& cables;
 
-    time_ns first_arrival() const;
-    time_ns last_arrival() const;
+    time_ns first_arrival() const { return asked.arrivals.empty() ? time_ns{} : std::ranges::min(asked.arrivals); }
+    time_ns last_arrival() const { return asked.arrivals.empty() ? time_ns{} : std::ranges::max(asked.arrivals); }
 };
 
 /// The result of one simulation.
@@ -42,6 +44,8 @@ std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, l
 
 /// Throws unless both models are of one kind; `inside` may be missing.
 void check_kinds(const model& network, const model* inside);
+/// The sizes of segments that are tried.
+inline constexpr std::array<std::int64_t, 5> segment_sizes{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10};
 /// How many segments of that size a chunk has; 0: it is not cut.
 RUBATO_API std::uint32_t pieces(std::int64_t chunk, std::int64_t segment);
 /// The problem's round time, or one that suits its segments; 0 for an algorithm that does not use it.

@@ -1,7 +1,6 @@
-#include "choose/steps.hpp"
-
-#include "choose/fewer.hpp"
 #include "choose/sample.hpp"
+
+#include "core/hosts.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -132,7 +131,7 @@ found with_segments(const algorithm& a, problem p) {
 /// busiest rank has partners; some need a plan of rounds for all hosts.
 double time_to_make(const algorithm& a, const problem& p, double most) {
     if (a.build == nullptr) return 0;
-    const double hosts = p.hosts.empty() ? p.ranks : std::ranges::max(p.hosts) + 1;
+    const double hosts = p.hosts.empty() ? p.ranks : count_hosts(p.hosts);
     const double rounds = a.has(need::round_time) ? hosts * hosts * p.segments / 16 : 0;
     return time_to_sort(a, p) + p.ranks * most / 32 + rounds;
 }

@@ -3,8 +3,10 @@
 //
 // In a round a rank sends before it receives. Nothing it sends was received in the same round, and a place that the
 // send frees is not received into in the same round: else two ranks that exchange segments would wait for each other.
-#include "clairvoyant/rounds.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 #include "rubato/builder.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cassert>
@@ -128,6 +130,20 @@ std::vector<schedule> write(const problem& p, const rounds& r, std::span<const r
 }
 
 }  // namespace
+
+void check(const instance& in) {
+    problem p;
+    p.what = collective::reduce;
+    p.ranks = in.ranks;
+    p.root = in.root;
+    p.segments = in.segments;
+    p.arrivals = in.arrivals;
+    p.round_time = std::max(in.round_time, time_ns{});
+    rubato::check(p);
+    if (in.round_time < time_ns{1})
+        throw error(fmt::format("round time {}", format_time(in.round_time)), "a round takes time",
+                    "give at least 1ns: what it takes to send and combine one segment");
+}
 
 instance instance_of(const problem& p) {
     return {p.ranks, p.segments, p.root, std::max(p.round_time, time_ns{1}), p.arrivals};

@@ -1,18 +1,16 @@
 // rubato algorithms: what there is.
-#include "rubato/algorithm.hpp"
 
 #include "cli/command.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace rubato::cli {
 namespace {
 
 std::string as_json(const std::vector<const algorithm*>& chosen) {
-    auto rows = nlohmann::ordered_json::array();
+    auto rows = files::json::array();
     for (const algorithm* a : chosen)
         rows.push_back({{"id", a->id},
                         {"collective", traits(a->what).name},
@@ -29,7 +27,7 @@ std::string as_json(const std::vector<const algorithm*>& chosen) {
                         {"dynamic", a->dynamic != nullptr},
                         {"early", a->early},
                         {"alias", a->alias}});
-    return rows.dump(2) + '\n';
+    return pretty(rows);
 }
 
 /// A column that is empty for all reads better as a dash.
@@ -44,8 +42,7 @@ std::string_view bits_text(const algorithm& a) {
 }
 
 std::string as_text(const std::vector<const algorithm*>& chosen) {
-    std::vector<std::vector<std::string>> rows{
-        {"ALGORITHM", "WHAT IT DOES", "CAN USE", "NEEDS", "SAME BITS", "SOURCE"}};
+    table rows{{"ALGORITHM", "WHAT IT DOES", "CAN USE", "NEEDS", "SAME BITS", "SOURCE"}};
     const algorithm* previous = nullptr;
     for (const algorithm* a : chosen) {
         if (!previous || previous->what != a->what) rows.emplace_back();
@@ -60,7 +57,7 @@ std::string as_text(const std::vector<const algorithm*>& chosen) {
         rows.push_back({std::string(a->id), fmt::format("{}{}", a->summary, also), joined(uses), joined(need_names(*a)),
                         std::string(bits_text(*a)), std::string(a->source)});
     }
-    return align(rows, {false, false, false, false, false, false});
+    return align(rows);
 }
 
 /// The problem whose costs the page shows. Every algorithm can solve it.
@@ -84,7 +81,7 @@ struct example {
 };
 
 /// Escapes bars, which would end a cell.
-std::string cell(std::string_view text) {
+std::string without_bars(std::string_view text) {
     std::string escaped;
     for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
     return escaped;
@@ -98,9 +95,9 @@ std::string markdown_row(const algorithm& a) {
     for (const rank_cost& r : c.ranks) most = std::max(most, r.bytes);
     const std::string also = a.alias.empty() ? "" : fmt::format(" ({})", a.alias);
     const std::string bits = traits(a.what).shares_results() ? fmt::format(" {} |", bits_text(a)) : "";
-    return fmt::format("| `{}`{} | {} | {} | {} | {} | {} | {} |{} {} |\n", a.name(), also, cell(a.summary), c.rounds,
-                       c.messages, format_bytes(c.bytes), format_bytes(most), joined(need_names(a)), bits,
-                       cell(a.source));
+    return fmt::format("| `{}`{} | {} | {} | {} | {} | {} | {} |{} {} |\n", a.name(), also, without_bars(a.summary),
+                       c.rounds, c.messages, format_bytes(c.bytes), format_bytes(most), joined(need_names(a)), bits,
+                       without_bars(a.source));
 }
 
 /// A page for people, with what each algorithm costs.
@@ -142,23 +139,22 @@ std::string as_markdown(const std::vector<const algorithm*>& chosen) {
 
 }  // namespace
 
-void add_algorithms(CLI::App& command, int&) {
+void add_algorithms(CLI::App* app, int&) {
     struct options {
         std::string what{};
         std::string format{};
         bool json = false;
     };
     auto o = std::make_shared<options>();
-    CLI::App* app = command.add_subcommand("algorithms", "list the algorithms, by collective");
-    app->add_option("COLLECTIVE", o->what, "only the algorithms of this collective, such as reduce (default: all)");
+    add_value(*app, "COLLECTIVE", o->what, "", "only the algorithms of this collective, such as reduce (default: all)");
     add_format(*app, o->format, o->json, {"text", "json", "markdown"});
-    app->footer(
-        "Same bits: all ranks get bit-identical results, as MPI recommends. Rubato uses an algorithm without it\n"
-        "only if you name it; results of integers are equal in any case.\n"
-        "Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.\n"
-        "Examples:\n"
-        "  rubato algorithms\n"
-        "  rubato algorithms allreduce --json");
+    add_footer(*app, R"(
+Same bits: all ranks get bit-identical results, as MPI recommends. Rubato uses an algorithm without it
+only if you name it; results of integers are equal in any case.
+Markdown is a page with what each algorithm costs in an example: docs/algorithms.md.
+Examples:
+  rubato algorithms
+  rubato algorithms allreduce --json)");
     app->callback([o, app] {
         std::vector<const algorithm*> chosen;
         for (const collective_traits& t : collectives()) {

@@ -1,24 +1,80 @@
 // rubato choose: which algorithm, and why?
 #include "rubato/choose.hpp"
-#include "cli/command.hpp"
-#include "cli/measured_natives.hpp"
-#include "cli/network_options.hpp"
+#include "cli/columns.hpp"
+#include "cli/machine.hpp"
 #include "cli/parallel.hpp"
 #include "core/text.hpp"
+#include "report/analysis.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/tuned_rules.hpp"
 #include "simulate/at_scale.hpp"
 #include "simulate/bound.hpp"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <memory>
-#include <optional>
+#include <cmath>
 
 namespace rubato::cli {
 namespace {
+
+/// No rank arrives earlier or later by more than a tenth of the spread.
+bool similar(std::vector<time_ns> a, std::vector<time_ns> b) {
+    const time_ns spread = std::max(absolute_imbalance(a), absolute_imbalance(b));
+    const time_ns shift = std::ranges::min(a) - std::ranges::min(b);
+    for (std::size_t r = 0; r < a.size(); ++r)
+        if (std::chrono::abs(a[r] - b[r] - shift) > spread / 10) return false;
+    return true;
+}
+
+bool fits(const report::analysed_case& c, const problem& p) {
+    const collective_traits& t = traits(p.what);
+    if (c.in.collective != t.name || c.in.ranks != p.ranks || (t.rooted && c.in.root != p.root.value)) return false;
+    try {
+        return similar(parse_arrivals(c.pattern, p.ranks), p.arrivals);
+    } catch (const error&) {
+        return false;  // a trace that is not here
+    }
+}
+
+/// Run times in nanoseconds of all calls by size, of one contestant.
+using times_by_size = std::map<std::int64_t, std::vector<double>>;
+
+std::optional<double> at(const times_by_size& measured, std::int64_t bytes) {
+    const auto above = measured.lower_bound(bytes);
+    if (above == measured.end()) return std::nullopt;
+    const double time_above = median(above->second);
+    if (above->first == bytes) return time_above;
+    if (above == measured.begin()) return std::nullopt;
+    const auto below = std::prev(above);
+    const double time_below = median(below->second);
+    const double share = static_cast<double>(bytes - below->first) / static_cast<double>(above->first - below->first);
+    return time_below + share * (time_above - time_below);
+}
+
+/// The native algorithms measured with the problem's collective, ranks, root and (nearly) arrivals. Their time is the
+/// median of all calls with `bytes`, in any conditions, or interpolated between the sizes around it. Throws if a file
+/// cannot be read.
+std::vector<candidate> measured_natives(const std::vector<std::string>& files, const problem& p, std::int64_t bytes) {
+    if (files.empty()) return {};
+    std::map<std::string, times_by_size> natives;
+    const report::analysis a = report::group(results::read(files));
+    for (const report::analysed_case& c : a.cases) {
+        if (!fits(c, p)) continue;
+        for (const report::entry& e : c.entries) {
+            if (!e.native() || !e.measured()) continue;
+            for (const report::call& k : e.calls) natives[e.name][c.bytes].push_back(k.run_time);
+        }
+    }
+    std::vector<candidate> found;
+    for (const auto& [name, measured] : natives) {
+        const auto run = at(measured, bytes);
+        if (!run) continue;
+        candidate c;
+        c.name = name;
+        c.end = std::ranges::min(p.arrivals) + time_ns(std::llround(*run));
+        found.push_back(std::move(c));
+    }
+    return found;
+}
 
 struct choose_options {
     std::string what{};
@@ -55,8 +111,7 @@ struct choice_costs {
         const layout sizes = layout::uniform(chunk);
         shape_table ranks = shapes_of(a, p, std::span(&sizes, 1));
         const simulation_options how{false, a.early, p.hosts, inside ? &*inside : nullptr};
-        return std::ranges::max(
-            topology::simulate_on(cables->routing(), cables->where, network, ranks, p.arrivals, how).exits);
+        return std::ranges::max(cables->simulate(network, ranks, p.arrivals, how).exits);
     }
     std::vector<candidate> choose(const problem& p, std::vector<candidate> among) const {
         rubato::end_on_cables on;
@@ -100,7 +155,6 @@ choosing decide(const CLI::App& app, const choose_options& o) {
     choice_costs c;
     c.network = parse_model(o.model_text);
     c.cables = o.network.place(d.asked);
-    if (c.cables) topology::check_for_cables(c.network);
     c.inside = parse_model_inside(o.inside_text, c.network, d.asked);
     if (c.cables) o.network.put_in_order(d.asked, *c.cables);
     std::optional<std::uint32_t> segments;
@@ -154,103 +208,97 @@ std::string reason(const choosing& d) {
 }
 
 /// Without `all`, each algorithm only with the best of its radices and segment sizes.
-std::vector<const candidate*> rows_of(const choosing& d, bool all) {
-    std::vector<const candidate*> rows;
+std::vector<candidate> rows_of(const choosing& d, bool all) {
+    std::vector<candidate> rows;
     for (const candidate& c : d.ranked)
-        if (all || std::ranges::none_of(rows, [&](const candidate* r) { return id_of(*r) == id_of(c); }))
-            rows.push_back(&c);
+        if (all || std::ranges::none_of(rows, [&](const candidate& r) { return id_of(r) == id_of(c); }))
+            rows.push_back(c);
     return rows;
 }
 
-std::string as_text(const choose_options& o, const choosing& d) {
+/// Partners, messages and rounds are known of what can be simulated.
+columns<candidate> columns_of(const choosing& d) {
     const time_ns begin = std::ranges::min(d.asked.arrivals);
     const time_ns best = std::ranges::min(d.ranked, {}, &candidate::end).end;
-    std::vector<std::vector<std::string>> lines{
-        {"ALGORITHM", "SEGMENTS OF", "RUN TIME", "TAIL", "/BOUND", "/BEST", "PARTNERS", "MESSAGES", "HOW"}};
-    for (const candidate* c : rows_of(d, o.all)) {
-        const bool known = c->use != nullptr;
-        lines.push_back({std::string(id_of(*c)) + radix_text(*c), cut_text(*c), format_time(c->end - begin),
-                         format_time(c->end - d.last), ratio_text(c->end - begin, d.bound - begin),
-                         ratio_text(c->end - begin, best - begin), known ? fmt::format("{:.1f}", c->partners) : "-",
-                         known ? fmt::format("{:.0f}", c->messages) : "-", std::string(source_of(*c))});
-    }
+    const auto run = [begin](const candidate& c) { return c.end - begin; };
+    const auto if_known = [](const candidate& c, int digits, double value) {
+        return c.use != nullptr ? cell(fmt::format("{:.{}f}", value, digits), value) : cell();
+    };
+    return {
+        {"", "name", [](const candidate& c) { return cell(c.name); }},
+        {"", "id", [](const candidate& c) { return c.use ? std::optional(c.use->id) : std::nullopt; }},
+        {"ALGORITHM", "", [](const candidate& c) { return only_text(std::string(id_of(c)) + radix_text(c)); }},
+        {"", "radix", [](const candidate& c) { return c.radix > 0 ? std::optional(c.radix) : std::nullopt; }},
+        {"", "segments", [](const candidate& c) { return cell(c.segments); }},
+        {">SEGMENTS OF", "segment_bytes", [](const candidate& c) { return cell(cut_text(c), c.segment); }},
+        {">RUN TIME", "run_time_ns", run},
+        {">TAIL", "tail_ns", [last = d.last](const candidate& c) { return c.end - last; }},
+        {">/BOUND", "",
+         [=, bound = d.bound](const candidate& c) { return only_text(ratio_text(run(c), bound - begin)); }},
+        {">/BEST", "", [=](const candidate& c) { return only_text(ratio_text(run(c), best - begin)); }},
+        {"", "how", [](const candidate& c) { return cell(source_of(c)); }},
+        {">PARTNERS", "partners", [=](const candidate& c) { return if_known(c, 1, c.partners); }},
+        {">MESSAGES", "messages", [=](const candidate& c) { return if_known(c, 0, c.messages); }},
+        {"HOW", "", [](const candidate& c) { return only_text(std::string(source_of(c))); }},
+        {"", "round_time_ns",
+         [](const candidate& c) { return c.use != nullptr && c.use->uses_round_time() ? cell(c.round_time) : cell(); }},
+    };
+}
+
+std::string as_text(const choose_options& o, const choosing& d) {
     const std::string left_out =
         d.left_out.empty() ? ""
                            : fmt::format("Not simulated, as too slow or too large: {}.\n", fmt::join(d.left_out, ", "));
     return fmt::format("{}: {}, {}arrivals {}, model {}{}{}\n\n{}\n{}: {}.\n{}", o.what, counted(d.asked.ranks, "rank"),
                        o.bytes.empty() ? "" : o.bytes + ", ", abbreviated(o.problem.arrivals), o.model_text,
                        o.network.describe(), o.early ? ", early forms allowed" : "",
-                       align(lines, {false, true, true, true, true, true, true, true, false}), d.ranked.front().name,
-                       reason(d), left_out);
+                       as_table(columns_of(d), rows_of(d, o.all)), d.ranked.front().name, reason(d), left_out);
 }
 
 std::string as_json(const choosing& d) {
-    const time_ns begin = std::ranges::min(d.asked.arrivals);
-    nlohmann::ordered_json out{{"picked", d.ranked.front().name},
-                               {"why", reason(d)},
-                               {"bound_ns", (d.bound - begin).count()},
-                               {"not_simulated", d.left_out},
-                               {"candidates", nlohmann::ordered_json::array()}};
-    for (const candidate& c : d.ranked) {
-        out["candidates"].push_back({{"name", c.name},
-                                     {"id", c.use != nullptr ? nlohmann::ordered_json(c.use->id) : nullptr},
-                                     {"radix", c.radix > 0 ? nlohmann::ordered_json(c.radix) : nullptr},
-                                     {"segments", c.segments},
-                                     {"segment_bytes", c.segment},
-                                     {"run_time_ns", (c.end - begin).count()},
-                                     {"tail_ns", (c.end - d.last).count()},
-                                     {"how", source_of(c)}});
-        if (c.use == nullptr) continue;
-        out["candidates"].back()["partners"] = c.partners;
-        out["candidates"].back()["messages"] = c.messages;
-        if (c.use->uses_round_time()) out["candidates"].back()["round_time_ns"] = c.round_time.count();
-    }
-    return out.dump(2) + '\n';
+    return pretty({{"picked", d.ranked.front().name},
+                   {"why", reason(d)},
+                   {"bound_ns", d.bound - std::ranges::min(d.asked.arrivals)},
+                   {"not_simulated", d.left_out},
+                   {"candidates", as_array(columns_of(d), d.ranked)}});
 }
 
 }  // namespace
 
-void add_choose(CLI::App& command, int&) {
+void add_choose(CLI::App* app, int&) {
     auto o = std::make_shared<choose_options>();
-    CLI::App* app = command.add_subcommand("choose", "say which algorithm suits a problem, a network and arrivals");
-    app->add_option("COLLECTIVE", o->what, "such as reduce")->required();
+    add_value(*app, "COLLECTIVE", o->what, "", "such as reduce")->required();
     o->problem.add_to(*app);
-    app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
-        ->type_name("SIZE");
+    add_bytes(*app, o->bytes);
     add_models(*app, o->model_text, o->inside_text);
     o->network.add_to(*app);
     app->add_flag("--early", o->early, "also consider early forms, which begin before their rank arrives");
-    app->add_option("--measured", o->measured,
-                    "files of 'rubato bench': the MPI library's own algorithms take part as they were measured")
-        ->type_name("FILE");
-    app->add_option("--rules", o->rules, "a file of 'rubato tune': what it names is chosen")->type_name("FILE");
+    add_value(*app, "--measured", o->measured, "FILE",
+              "files of 'rubato bench': the MPI library's own algorithms take part as they were measured");
+    add_value(*app, "--rules", o->rules, "FILE", "a file of 'rubato tune': what it names is chosen");
     app->add_flag("--all", o->all, "print every segment size that was tried, not only the best");
     app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
-    app->footer(
-        "Every algorithm that can solve the problem is simulated, except algorithms that choose while they run and "
-        "those\n"
-        "whose ranks may get different bits ('rubato algorithms'): Rubato uses both only where they are named.\n"
-        "Algorithms that cut vectors are tried with segments of 64 KiB down to 4 KiB (or with --segments segments), "
-        "as\n"
-        "long as smaller ones may pay; two_level algorithms need --hosts. Several algorithms may end within 5 % of "
-        "the\n"
-        "first, counted from the last arrival. Of these, the choice is the one that depends least on what the model\n"
-        "leaves out: no messages that wait for their receiver, few partners per rank, few messages.\n"
-        "With too many ranks or steps to simulate, the time follows from simulations of fewer ranks. On a network, "
-        "what\n"
-        "has more than 1000000 steps is not simulated. There, algorithms with nearer partners (bine) take part, too.\n"
-        "Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of\n"
-        "what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the\n"
-        "soonest end.\n"
-        "--measured: the median of all calls of native algorithms with the same ranks and root, with arrivals that\n"
-        "differ by at most a tenth of their spread, and of the same size, or interpolated between two sizes.\n"
-        "'rubato report FILE --model MODEL' tells whether such choices are good.\n"
-        "Examples:\n"
-        "  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms\n"
-        "  rubato choose reduce --ranks 16 --bytes 512KiB --rules cluster.rules\n"
-        "  rubato choose allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1\n"
-        "  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json\n"
-        "  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl");
+    add_footer(*app, R"(
+Every algorithm that can solve the problem is simulated, except algorithms that choose while they run and those
+whose ranks may get different bits ('rubato algorithms'): Rubato uses both only where they are named.
+Algorithms that cut vectors are tried with segments of 64 KiB down to 4 KiB (or with --segments segments), as
+long as smaller ones may pay; two_level algorithms need --hosts. Several algorithms may end within 5 % of the
+first, counted from the last arrival. Of these, the choice is the one that depends least on what the model
+leaves out: no messages that wait for their receiver, few partners per rank, few messages.
+With too many ranks or steps to simulate, the time follows from simulations of fewer ranks. On a network, what
+has more than 1000000 steps is not simulated. There, algorithms with nearer partners (bine) take part, too.
+Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of
+what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the
+soonest end.
+--measured: the median of all calls of native algorithms with the same ranks and root, with arrivals that
+differ by at most a tenth of their spread, and of the same size, or interpolated between two sizes.
+'rubato report FILE --model MODEL' tells whether such choices are good.
+Examples:
+  rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms
+  rubato choose reduce --ranks 16 --bytes 512KiB --rules cluster.rules
+  rubato choose allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1
+  rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json
+  rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl)");
     app->callback([o, app] {
         const choosing d = decide(*app, *o);
         write_out(o->json ? as_json(d) : as_text(*o, d));

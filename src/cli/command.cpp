@@ -63,16 +63,19 @@ std::vector<const algorithm*> parse_algorithms(std::string_view text) {
                         "'rubato algorithms' lists what there is");
         return chosen;
     }
-    std::string_view names = text.substr(slash + 1);
-    for (;;) {
-        const std::string_view name = names.substr(0, names.find(','));
+    for (const std::string& name : split_lists({std::string(text.substr(slash + 1))})) {
         const algorithm& a = find_algorithm(fmt::format("{}/{}", text.substr(0, slash), name));
         if (std::ranges::find(chosen, &a) != chosen.end())
             throw error(fmt::format("{} is named twice", a.id), "once is enough", "remove one of them");
         chosen.push_back(&a);
-        if (name.size() == names.size()) return chosen;
-        names.remove_prefix(name.size() + 1);
     }
+    return chosen;
+}
+
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, std::string_view when,
+                  std::string_view why, std::string_view way_out) {
+    for (const char* option : options)
+        if (given(app, option)) throw error(fmt::format("{} {}", option, when), why, way_out);
 }
 
 void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen) {
@@ -102,13 +105,31 @@ std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low,
                                      std::int32_t high) {
     std::vector<std::int32_t> numbers;
-    for (;;) {
-        const std::size_t comma = text.find(',');
-        numbers.push_back(static_cast<std::int32_t>(parse_integer(text.substr(0, comma), what, low, high)));
-        if (comma == std::string_view::npos) return numbers;
-        text.remove_prefix(comma + 1);
-    }
+    for (const std::string& item : split_lists({std::string(text)}))
+        numbers.push_back(static_cast<std::int32_t>(parse_integer(item, what, low, high)));
+    return numbers;
 }
+
+CLI::Option* add_value(CLI::App& app, const std::string& flags, std::string& value, const std::string& kind,
+                       const std::string& help) {
+    return app.add_option(flags, value, help)->type_name(kind);
+}
+
+CLI::Option* add_value(CLI::App& app, const std::string& flags, std::vector<std::string>& values,
+                       const std::string& kind, const std::string& help) {
+    return app.add_option(flags, values, help)->type_name(kind);
+}
+
+CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value,
+                        const std::vector<std::string>& known, const std::string& kind, const std::string& help) {
+    return add_value(app, flags, value, kind, help)->check(CLI::IsMember(known).description(""));
+}
+
+void add_bytes(CLI::App& app, std::string& bytes) {
+    add_value(app, "-b,--bytes", bytes, "SIZE", "size of the vector, or of the buffer that has a chunk for each rank");
+}
+
+void add_footer(CLI::App& app, std::string_view text) { app.footer(std::string(text.substr(1))); }
 
 void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
                  std::int32_t low, std::int32_t high, const std::string& help) {
@@ -122,11 +143,9 @@ void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, c
 }
 
 void add_graph(CLI::App& app, std::string& text) {
-    app.add_option(
-           "--graph", text,
-           "who has neighbours, for neighbour collectives: grid:4x4, torus:4x4 (periodic), moore:4x4 (a torus with\n"
-           "all 8 ranks around), ring, random:5, edges:0>1,1>2, none")
-        ->type_name("GRAPH");
+    add_value(app, "--graph", text, "GRAPH",
+              "who has neighbours, for neighbour collectives: grid:4x4, torus:4x4 (periodic), moore:4x4 (a torus with\n"
+              "all 8 ranks around), ring, random:5, edges:0>1,1>2, none");
 }
 
 void problem_options::add_to(CLI::App& app) {
@@ -139,16 +158,14 @@ void problem_options::add_to(CLI::App& app) {
            "--radix", [this](const std::string& text) { radix = parse_list(text, "radix", 1, 1 << 20); },
            "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
         ->type_name("N[,N...]");
-    app.add_option("--arrivals", arrivals, "when ranks arrive, such as single:rank=3,delay=5ms (default: balanced)")
-        ->type_name("PATTERN");
-    app.add_option("--hosts", hosts,
-                   "which ranks share a host: 4 hosts (4), ranks dealt out to 4 hosts (cyclic:4), or the number of\n"
-                   "ranks on each (3,1,2) (default: each rank has its own host)")
-        ->type_name("HOSTS");
+    add_value(app, "--arrivals", arrivals, "PATTERN",
+              "when ranks arrive, such as single:rank=3,delay=5ms (default: balanced)");
+    add_value(app, "--hosts", hosts, "HOSTS",
+              "which ranks share a host: 4 hosts (4), ranks dealt out to 4 hosts (cyclic:4), or the number of\n"
+              "ranks on each (3,1,2) (default: each rank has its own host)");
     add_graph(app, neighbours);
-    app.add_option("--round-time", round_time,
-                   "how long it takes to send and combine a segment, for algorithms that plan in rounds")
-        ->type_name("TIME");
+    add_value(app, "--round-time", round_time, "TIME",
+              "how long it takes to send and combine a segment, for algorithms that plan in rounds");
     app.add_flag("--noncommutative", noncommutative, "the operator does not commute");
     app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max do");
 }
@@ -171,9 +188,7 @@ problem problem_options::make(collective what) const {
 
 void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats) {
     format = "text";
-    app.add_option("--format", format, fmt::format("{} (default: text)", fmt::join(formats, ", ")))
-        ->check(CLI::IsMember(formats).description(""))
-        ->type_name("FORMAT");
+    add_choice(app, "--format", format, formats, "FORMAT", fmt::format("{} (default: text)", fmt::join(formats, ", ")));
     app.add_flag("--json", json, "the same as --format json");
 }
 
@@ -184,19 +199,16 @@ std::string chosen_format(const CLI::App& app, const std::string& format, bool j
 }
 
 void add_data(CLI::App& app, std::string& datatype, std::string& op) {
-    app.add_option("--datatype", datatype, "int8, int16, int, int64, unsigned, float or double (default: double)")
-        ->type_name("NAME");
-    app.add_option("--op", op, "sum, prod, min, max, land, lor, lxor, band, bor or bxor (default: sum)")
-        ->type_name("NAME");
+    add_value(app, "--datatype", datatype, "NAME",
+              "int8, int16, int, int64, unsigned, float or double (default: double)");
+    add_value(app, "--op", op, "NAME", "sum, prod, min, max, land, lor, lxor, band, bor or bxor (default: sum)");
 }
 
 void add_models(CLI::App& app, std::string& model_text, std::string& inside_text) {
-    app.add_option("--model", model_text,
-                   "cost model: a preset, file:FILE, or such as hockney:alpha=2us,beta=0.5ns,gamma=0 (default: curie)")
-        ->type_name("MODEL");
-    app.add_option("--model-inside", inside_text,
-                   "cost model of messages within a host, of the same kind (default: the same as --model)")
-        ->type_name("MODEL");
+    add_value(app, "--model", model_text, "MODEL",
+              "cost model: a preset, file:FILE, or such as hockney:alpha=2us,beta=0.5ns,gamma=0 (default: curie)");
+    add_value(app, "--model-inside", inside_text, "MODEL",
+              "cost model of messages within a host, of the same kind (default: the same as --model)");
 }
 
 std::optional<model> parse_model_inside(const std::string& text, const model& network, const problem& p) {
@@ -259,7 +271,12 @@ std::string format_energy(double joules) {
 
 std::string percent(double share, int digits) { return fmt::format("{:.{}f} %", 100 * share, digits); }
 
-std::string align(const table& lines, const std::vector<bool>& right) {
+std::string align(table lines) {
+    std::vector<bool> right;
+    for (std::string& title : lines.front()) {
+        right.push_back(title.starts_with('>'));
+        if (right.back()) title.erase(0, 1);
+    }
     std::vector<std::size_t> widths(right.size(), 0);
     for (const auto& row : lines)
         for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
@@ -273,6 +290,8 @@ std::string align(const table& lines, const std::vector<bool>& right) {
     }
     return out;
 }
+
+std::string pretty(const files::json& value, int indent) { return value.dump(indent) + '\n'; }
 
 void write_out(std::string_view text) {
     if ((std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) && errno != EPIPE)

@@ -1,6 +1,7 @@
 // What the subcommands share: how they are added, their common options, their output.
 #pragma once
 
+#include "files/json.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 
@@ -14,31 +15,25 @@
 
 namespace rubato::cli {
 
-// One file each. They add themselves to the command; `status` becomes its exit status.
-void add_algorithms(CLI::App& command, int& status);
-void add_schedule(CLI::App& command, int& status);
-void add_verify(CLI::App& command, int& status);
-void add_sim(CLI::App& command, int& status);
-void add_goal(CLI::App& command, int& status);
-void add_choose(CLI::App& command, int& status);
-void add_model(CLI::App& command, int& status);
-void add_tune(CLI::App& command, int& status);  // shares its work by MPI, if there is MPI
-void add_predict(CLI::App& command, int& status);
-void add_report(CLI::App& command, int& status);
-void add_exec(CLI::App& command, int& status);
-void add_watch(CLI::App& command, int& status);
-void add_profile(CLI::App& command, int& status);
-void add_topo(CLI::App& command, int& status);
-void add_remap(CLI::App& command, int& status);
-void add_export(CLI::App& command, int& status);
-void add_import(CLI::App& command, int& status);
-// Only with MPI.
-void add_run(CLI::App& command, int& status);
-void add_bench(CLI::App& command, int& status);
-void add_loggp(CLI::App& command, int& status);
+// One file each. They add their options to their part of the command; `status` becomes its exit status.
+#define SUBCOMMAND(name, does) void add_##name(CLI::App* app, int& status);
+#include "cli/subcommands.def"
+#undef SUBCOMMAND
 
 /// The items of lists such as "64KiB,1MiB". Nothing between two commas is an empty item.
 std::vector<std::string> split_lists(const std::vector<std::string>& lists);
+/// An option, or an argument, with a value; `kind` is what help says that it is, such as FILE.
+CLI::Option* add_value(CLI::App& app, const std::string& flags, std::string& value, const std::string& kind,
+                       const std::string& help);
+CLI::Option* add_value(CLI::App& app, const std::string& flags, std::vector<std::string>& values,
+                       const std::string& kind, const std::string& help);
+/// An option whose value is one of these.
+CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value,
+                        const std::vector<std::string>& known, const std::string& kind, const std::string& help);
+/// The option --bytes of one size.
+void add_bytes(CLI::App& app, std::string& bytes);
+/// What help says below the options. The first line of the text, which is empty, is left out.
+void add_footer(CLI::App& app, std::string_view text);
 /// "4,4,8"
 std::vector<std::int32_t> parse_list(std::string_view text, std::string_view what, std::int32_t low, std::int32_t high);
 /// An option whose value is a whole number; a wrong one is our error, not the parser's.
@@ -47,11 +42,13 @@ void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, c
 
 /// Each number once, in their order.
 std::vector<std::int32_t> each_once(const std::vector<std::int32_t>& numbers);
-
 /// All algorithms of a collective, or those that are named: "reduce", "reduce/binomial,ring". Throws if there are none,
 /// or if one is named twice.
 std::vector<const algorithm*> parse_algorithms(std::string_view text);
 
+/// Throws if one of these options was given; `when` follows its name, such as "with --program".
+void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, std::string_view when,
+                  std::string_view why, std::string_view way_out);
 /// Throws if an option was given that changes nothing for any of these algorithms, such as the root of a barrier.
 void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen);
 
@@ -99,8 +96,9 @@ problem planned(const algorithm& a, problem p, const model& network, std::int64_
 std::string abbreviated(const std::string& arrivals);
 
 using table = std::vector<std::vector<std::string>>;
-/// Columns that line up; `right` tells which are aligned to the right. Trailing spaces are cut.
-std::string align(const table& lines, const std::vector<bool>& right);
+/// Columns that line up, on the right where the first line's text begins with '>', which is left out. No line ends in
+/// spaces.
+std::string align(table lines);
 /// "0.731", or "-" if there is nothing to divide by
 std::string ratio_text(time_ns t, time_ns of);
 /// "12.50 uJ"
@@ -108,6 +106,8 @@ std::string format_energy(double joules);
 /// "12.5 %"
 std::string percent(double share, int digits = 1);
 
+/// As text that ends its line, with an indent if there is one.
+std::string pretty(const files::json& value, int indent = 2);
 /// To standard output. A reader that has closed its end is not an error.
 void write_out(std::string_view text);
 

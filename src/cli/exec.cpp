@@ -1,6 +1,5 @@
 #include "cli/command.hpp"
 #include "preload/settings.hpp"
-#include "rubato/model.hpp"
 #include "rubato/tuned_rules.hpp"
 
 #include <fmt/format.h>
@@ -176,11 +175,11 @@ void execute(const exec_options& o) {
 }
 
 std::string settings_table() {
-    std::vector<std::vector<std::string>> rows{{"VARIABLE", "DEFAULT", "EXAMPLE", "MEANING"}};
+    table rows{{"VARIABLE", "DEFAULT", "EXAMPLE", "MEANING"}};
     for (const setting_row& r : preload::setting_rows())
         rows.push_back(
             {std::string(r.variable), std::string(r.otherwise), std::string(r.example), std::string(r.meaning)});
-    return align(rows, {false, false, false, false});
+    return align(rows);
 }
 
 std::string type_of(const setting_row& r) {
@@ -190,10 +189,8 @@ std::string type_of(const setting_row& r) {
 
 }  // namespace
 
-void add_exec(CLI::App& command, int&) {
+void add_exec(CLI::App* app, int&) {
     auto o = std::make_shared<exec_options>();
-    CLI::App* app =
-        command.add_subcommand("exec", "run an unchanged MPI program, and see its collectives or make them faster");
     for (const setting_row& r : preload::setting_rows()) {
         if (r.variable == "RUBATO_REPRODUCIBLE") {
             app->add_flag(std::string(r.option), o->reproducible,
@@ -206,26 +203,22 @@ void add_exec(CLI::App& command, int&) {
                fmt::format("{} (default: {})", r.meaning, r.otherwise))
             ->type_name(type_of(r));
     }
-    app->add_option("--mpi", o->mpi, "openmpi or mpich, if the launcher does not tell")
-        ->check(CLI::IsMember({"openmpi", "mpich"}).description(""))
-        ->type_name("NAME");
-    app->add_option("COMMAND", o->command, "what to run, after --")->required();
-    app->footer(fmt::format(
-        "The mpirun of Open MPI or MPICH loads the drop-in into every rank, with its settings. At the end there is a "
-        "file\n"
-        "for 'rubato report'; if the program is killed, FILE.parts has what was seen until then. The exit status is "
-        "that\n"
-        "of the command.\n"
-        "Settings may also be environment variables. Options override them:\n{}"
-        "Examples:\n"
-        "  rubato exec -- mpirun -n 4 ./program\n"
-        "  rubato exec --watchdog 60s --record all -- mpirun -n 4 ./program\n"
-        "  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input\n"
-        "  rubato exec --mode auto --profile solver.profile -- mpirun -n 8 ./program input\n"
-        "  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program\n"
-        "  rubato exec --mode rules=cluster.rules -- mpirun -n 16 ./program\n"
-        "  rubato report run.rubato",
-        settings_table()));
+    add_choice(*app, "--mpi", o->mpi, {"openmpi", "mpich"}, "NAME", "openmpi or mpich, if the launcher does not tell");
+    add_value(*app, "COMMAND", o->command, "", "what to run, after --")->required();
+    add_footer(*app, fmt::format(R"(
+The mpirun of Open MPI or MPICH loads the drop-in into every rank, with its settings. At the end there is a file
+for 'rubato report'; if the program is killed, FILE.parts has what was seen until then. The exit status is that
+of the command.
+Settings may also be environment variables. Options override them:
+{}Examples:
+  rubato exec -- mpirun -n 4 ./program
+  rubato exec --watchdog 60s --record all -- mpirun -n 4 ./program
+  rubato exec --mode auto --output run.rubato -- mpirun -n 8 ./program input
+  rubato exec --mode auto --profile solver.profile -- mpirun -n 8 ./program input
+  rubato exec --mode force=allreduce/ring -- mpirun -n 4 ./program
+  rubato exec --mode rules=cluster.rules -- mpirun -n 16 ./program
+  rubato report run.rubato)",
+                                 settings_table()));
     app->callback([o] {
         o->command = given_command(o->command);
         execute(*o);

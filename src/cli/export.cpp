@@ -5,12 +5,10 @@
 #include "report/output.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 namespace rubato::cli {
 namespace {
@@ -22,27 +20,35 @@ struct export_options {
     bool json = false;
 };
 
-std::uint64_t calls_in(const exports::trace& t) { return t.calls - std::min(t.calls, t.missing); }
+const exports::export_format& format_of(const export_options& o) {
+    return *std::ranges::find(exports::export_formats(), o.format, &exports::export_format::name);
+}
+
+/// Of formats of which this holds.
+std::vector<std::string> export_names(bool (*of)(const exports::export_format&)) {
+    std::vector<std::string> out;
+    for (const exports::export_format& f : exports::export_formats())
+        if (of(f)) out.emplace_back(f.name);
+    return out;
+}
 
 /// Of a trace of which so many calls were written as such.
 void tell(const export_options& o, const exports::trace& t, std::uint64_t written) {
     if (o.json)
-        return write_out(nlohmann::json{{"format", o.format},
-                                        {"output", o.output},
-                                        {"ranks", t.ranks()},
-                                        {"calls", written},
-                                        {"missing", t.calls - std::min(t.calls, written)},
-                                        {"ended", t.ended}}
-                             .dump(2) +
-                         '\n');
+        return write_out(pretty({{"calls", written},
+                                 {"ended", t.ended},
+                                 {"format", o.format},
+                                 {"missing", t.calls - std::min(t.calls, written)},
+                                 {"output", o.output},
+                                 {"ranks", t.ranks()}}));
     std::string text = fmt::format("{} of {} in {}\n", counted(written, "call"), counted(t.ranks(), "rank"), o.output);
     if (t.missing > 0)
         text += fmt::format("{}: {}\n", exports::missing_text(t),
                             written > 0 ? "their times were not kept; 'rubato exec --record all,limit=1GiB' keeps more"
                                         : "no times were kept; observe the program with 'rubato exec --record all'");
-    if (written < calls_in(t))
+    if (written < exports::calls_in(t))
         text += fmt::format("{} calls are computing in it: not all their ranks kept them, or they are of neighbours\n",
-                            calls_in(t) - written);
+                            exports::calls_in(t) - written);
     if (!t.ended) text += "The program did not end, or is still running.\n";
     if (o.output == "-")
         std::fputs(text.c_str(), stderr);
@@ -54,71 +60,49 @@ void export_observed(const export_options& o) {
     if (o.files.size() > 1)
         throw error(fmt::format("there are {} files", o.files.size()),
                     "one of them is of an observed program, which is exported alone", "give that file alone");
-    if (o.format == "prometheus")
-        return files::output_file(o.output).write(exports::prometheus_text(observe::read(o.files.front())));
-    if (o.format == "otf2") {
-        const exports::trace t = exports::read_trace(o.files.front());
-        exports::write_otf2(t, o.output);
-        return tell(o, t, calls_in(t));
-    }
-    const files::output_file out(o.output);
-    const exports::trace t = exports::read_trace(o.files.front());
-    std::uint64_t written = calls_in(t);
-    out.write([&](const exports::piece_taker& put) {
-        if (o.format == "goal")
-            written = exports::write_goal(t, observe::read(o.files.front()), o.files.front(), put);
-        else
-            (o.format == "csv" ? exports::write_csv : exports::write_perfetto)(t, put);
-    });
-    tell(o, t, written);
+    if (const auto written = format_of(o).program(o.files.front(), o.output)) tell(o, written->what, written->calls);
 }
 
 void export_measured(const export_options& o) {
-    const bool is_text = o.format == "csv" || o.format == "prometheus";
-    const files::output_file out(is_text ? o.output : std::string());
+    const exports::export_format& format = format_of(o);
+    const files::output_file out(format.measurements != nullptr ? o.output : std::string());
     const std::vector<results::run> runs = results::read(o.files);
-    if (!is_text)
+    if (format.measurements == nullptr)
         throw error(fmt::format("a measurement as {}", o.format), "its calls are not on one time line",
-                    "give --format csv or prometheus");
-    if (o.format == "prometheus") return out.write(exports::prometheus_text(runs));
-    std::ostringstream text;
-    report::write_csv(text, runs);
-    out.write(text.view());
+                    fmt::format("give --format {}", report::enumerate(export_names([](const exports::export_format& f) {
+                                                                          return f.measurements != nullptr;
+                                                                      }),
+                                                                      "or")));
+    out.write(format.measurements(runs));
 }
 
 }  // namespace
 
-void add_export(CLI::App& command, int&) {
+void add_export(CLI::App* app, int&) {
     auto o = std::make_shared<export_options>();
-    CLI::App* app =
-        command.add_subcommand("export", "write what was observed or measured in the format of another tool");
-    app->add_option("FILES", o->files, "the file of an observed program, or files of 'rubato bench'")->required();
-    app->add_option("--format", o->format, "otf2, perfetto, csv, prometheus or goal")
-        ->check(CLI::IsMember({"otf2", "perfetto", "csv", "prometheus", "goal"}).description(""))
-        ->required()
-        ->type_name("FORMAT");
-    app->add_option("-o,--output", o->output,
-                    "the file to write; for otf2 a folder, which must be new; - is the "
-                    "standard output")
-        ->required()
-        ->type_name("FILE");
+    add_value(*app, "FILES", o->files, "", "the file of an observed program, or files of 'rubato bench'")->required();
+    const std::vector<std::string> all = export_names([](const exports::export_format&) { return true; });
+    add_choice(*app, "--format", o->format, all, "FORMAT", report::enumerate(all, "or"))->required();
+    add_value(*app, "-o,--output", o->output, "FILE",
+              "the file to write; for otf2 a folder, which must be new; - is the "
+              "standard output")
+        ->required();
     app->add_flag("--json", o->json, "print what was written, and how many calls are missing, as JSON");
-    app->footer(
-        "otf2: for Vampir, Scalasca and otf2-print. perfetto: for ui.perfetto.dev. csv: a line per call and rank, "
-        "times\n"
-        "in nanoseconds from the beginning; of measurements, as 'rubato report --csv'. prometheus: sums for the "
-        "textfile\n"
-        "collector of node exporter. goal: computing, and calls as messages, for LogGOPSim and 'rubato goal read'.\n"
-        "A program that was observed with --record all has every call in FILE.calls. Otherwise the calls are those "
-        "whose\n"
-        "times were kept as examples. If the program did not end, they are what its ranks left in FILE.parts.\n"
-        "Examples:\n"
-        "  rubato export solver.rubato --format perfetto -o solver.pftrace\n"
-        "  rubato export solver.rubato --format otf2 -o solver.otf2\n"
-        "  rubato export solver.rubato --format csv -o solver.csv\n"
-        "  rubato export solver.rubato --format prometheus -o solver.prom\n"
-        "  rubato export solver.rubato --format goal -o solver.goal\n"
-        "  rubato export reduce.jsonl --format csv -o samples.csv");
+    std::string formats;
+    for (const exports::export_format& f : exports::export_formats())
+        formats += fmt::format("{}{}: {}.", formats.empty() ? "" : " ", f.name, f.help);
+    add_footer(*app, fmt::format(R"(
+{}
+A program that was observed with --record all has every call in FILE.calls. Otherwise the calls are those whose
+times were kept as examples. If the program did not end, they are what its ranks left in FILE.parts.
+Examples:
+  rubato export solver.rubato --format perfetto -o solver.pftrace
+  rubato export solver.rubato --format otf2 -o solver.otf2
+  rubato export solver.rubato --format csv -o solver.csv
+  rubato export solver.rubato --format prometheus -o solver.prom
+  rubato export solver.rubato --format goal -o solver.goal
+  rubato export reduce.jsonl --format csv -o samples.csv)",
+                                 formats));
     app->callback([o] {
         if (o->json && o->output == "-")
             throw error("--json with -o -", "both are written to the standard output", "name a file");

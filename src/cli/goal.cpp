@@ -1,20 +1,16 @@
 // rubato goal: schedules as LogGOPSim takes them.
 #include "programs/goal.hpp"
 
-#include "choose/steps.hpp"
-#include "cli/command.hpp"
-#include "cli/effort.hpp"
 #include "cli/machine.hpp"
+#include "cli/work_estimate.hpp"
 #include "core/text.hpp"
 #include "files/output_file.hpp"
 #include "rubato/arrival.hpp"
 #include "simulate/at_scale.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <thread>
 
 namespace rubato::cli {
@@ -65,45 +61,37 @@ std::string as_text(const read_options& o, const played_goal& p) {
                     counted(p.counted.messages, "message"), format_bytes(p.counted.bytes), o.model_text,
                     o.machine_texts.describe(), format_time(*last), last - p.exits.begin());
     if (p.exits.size() > most_listed) return out;
-    table lines{{"RANK", "ARRIVAL", "EXIT"}};
+    table lines{{">RANK", ">ARRIVAL", ">EXIT"}};
     for (std::size_t r = 0; r < p.exits.size(); ++r)
         lines.push_back({fmt::format("{}", r), format_time(p.arrivals[r]), format_time(p.exits[r])});
-    return out + '\n' + align(lines, {true, true, true});
+    return out + '\n' + align(lines);
 }
 
 std::string as_json(const read_options& o, const played_goal& p) {
-    using nlohmann::ordered_json;
-    const auto counts = [](const std::vector<time_ns>& times) {
-        auto list = ordered_json::array();
-        for (const time_ns t : times) list.push_back(t.count());
-        return list;
-    };
-    return ordered_json{{"file", o.file},
-                        {"model", o.model_text},
-                        {"ranks", p.exits.size()},
-                        {"messages", p.counted.messages},
-                        {"bytes", p.counted.bytes},
-                        {"arrival_ns", counts(p.arrivals)},
-                        {"exit_ns", counts(p.exits)}}
-               .dump() +
-           '\n';
+    return pretty({{"file", o.file},
+                   {"model", o.model_text},
+                   {"ranks", p.exits.size()},
+                   {"messages", p.counted.messages},
+                   {"bytes", p.counted.bytes},
+                   {"arrival_ns", p.arrivals},
+                   {"exit_ns", p.exits}},
+                  -1);
 }
 
 void add_read(CLI::App& goal) {
     auto o = std::make_shared<read_options>();
     CLI::App* app = goal.add_subcommand("read", "simulate a GOAL file, text or binary");
-    app->add_option("FILE", o->file, "the file")->required();
-    app->add_option("--model", o->model_text, "cost model, as 'rubato sim' takes it (default: loggopsim)")
-        ->type_name("MODEL");
-    app->add_option("--hosts", o->hosts, "which ranks share a host, as 'rubato sim' takes it")->type_name("HOSTS");
+    add_value(*app, "FILE", o->file, "", "the file")->required();
+    add_value(*app, "--model", o->model_text, "MODEL", "cost model, as 'rubato sim' takes it (default: loggopsim)");
+    add_value(*app, "--hosts", o->hosts, "HOSTS", "which ranks share a host, as 'rubato sim' takes it");
     o->machine_texts.add_to(*app);
     app->add_flag("--json", o->json, "print an object with when each rank ends");
-    app->footer(
-        "A rank's arrival is the calc for which all its other operations wait. Receives take messages of their rank\n"
-        "and tag in the order of the lists. Each rank has one cpu and one nic.\n"
-        "Examples:\n"
-        "  rubato goal read dissemination.goal --json\n"
-        "  rubato goal read dissemination.goal --model loggops:L=5us,o=2us,g=1us,G=1ns,S=8KiB");
+    add_footer(*app, R"(
+A rank's arrival is the calc for which all its other operations wait. Receives take messages of their rank
+and tag in the order of the lists. Each rank has one cpu and one nic.
+Examples:
+  rubato goal read dissemination.goal --json
+  rubato goal read dissemination.goal --model loggops:L=5us,o=2us,g=1us,G=1ns,S=8KiB)");
     app->callback([o] {
         const played_goal p = simulate_file(*o);
         write_out(o->json ? as_json(*o, p) : as_text(*o, p));
@@ -134,7 +122,7 @@ std::string written(const CLI::App& app, const write_options& o) {
     const std::int64_t chunk = chunk_of(size_of(o.bytes, a.what), p);
     p = planned(a, p, m, chunk, o.problem.segments == 0);
     if (!o.force)
-        refuse_large(fmt::format("{} with {} ranks", a.id, p.ranks), effort(expected_steps(a, p), to_write_goal),
+        refuse_large(fmt::format("{} with {} ranks", a.id, p.ranks), work_estimate(expected_steps(a, p), to_write_goal),
                      "give fewer ranks or segments, or --force");
     const layout sizes = layout::uniform(chunk);
     const bool late = std::ranges::any_of(p.arrivals, [](time_ns t) { return t > time_ns{}; });
@@ -151,23 +139,20 @@ std::string written(const CLI::App& app, const write_options& o) {
 void add_write(CLI::App& goal) {
     auto o = std::make_shared<write_options>();
     CLI::App* app = goal.add_subcommand("write", "write an algorithm's schedules as GOAL");
-    app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial")->required();
     o->problem.add_to(*app);
-    app->add_option("-b,--bytes", o->bytes, "size, as 'rubato sim' takes it")->type_name("SIZE");
-    app->add_option("--model", o->model_text,
-                    "cost model: how long combining takes, which is calc (default: loggopsim, in which it is free)")
-        ->type_name("MODEL");
-    app->add_option("--format", o->format, "text or binary (default: text)")
-        ->check(CLI::IsMember({"text", "binary"}).description(""))
-        ->type_name("FORMAT");
+    add_value(*app, "-b,--bytes", o->bytes, "SIZE", "size, as 'rubato sim' takes it");
+    add_value(*app, "--model", o->model_text, "MODEL",
+              "cost model: how long combining takes, which is calc (default: loggopsim, in which it is free)");
+    add_choice(*app, "--format", o->format, {"text", "binary"}, "FORMAT", "text or binary (default: text)");
     app->add_flag("--force", o->force, "write it even if that takes minutes or gigabytes");
-    app->add_option("-o,--output", o->file, "write to this file (default: standard output)")->type_name("FILE");
-    app->footer(
-        "Each rank begins with a calc that lasts until its arrival, if any rank is late. An empty message has 1 byte.\n"
-        "Examples:\n"
-        "  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal\n"
-        "  rubato goal write bcast/binomial --ranks 8 --bytes 1KiB --arrivals single:rank=3,delay=50us\n"
-        "  rubato goal write alltoall/pairwise --ranks 64 --bytes 1MiB --format binary -o alltoall.bin");
+    add_value(*app, "-o,--output", o->file, "FILE", "write to this file (default: standard output)");
+    add_footer(*app, R"(
+Each rank begins with a calc that lasts until its arrival, if any rank is late. An empty message has 1 byte.
+Examples:
+  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal
+  rubato goal write bcast/binomial --ranks 8 --bytes 1KiB --arrivals single:rank=3,delay=50us
+  rubato goal write alltoall/pairwise --ranks 64 --bytes 1MiB --format binary -o alltoall.bin)");
     app->callback([o, app] {
         if (o->file.empty()) return write_out(written(*app, *o));
         const files::output_file out(o->file);
@@ -177,15 +162,14 @@ void add_write(CLI::App& goal) {
 
 }  // namespace
 
-void add_goal(CLI::App& command, int&) {
-    CLI::App* app = command.add_subcommand("goal", "read and write GOAL files, which LogGOPSim simulates");
+void add_goal(CLI::App* app, int&) {
     app->require_subcommand(1);
     add_read(*app);
     add_write(*app);
-    app->footer(
-        "Examples:\n"
-        "  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal\n"
-        "  rubato goal read dissemination.goal --json");
+    add_footer(*app, R"(
+Examples:
+  rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal
+  rubato goal read dissemination.goal --json)");
 }
 
 }  // namespace rubato::cli

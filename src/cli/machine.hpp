@@ -1,12 +1,11 @@
-// The machine that is simulated, apart from what its messages cost: noise, slow ranks, shared links.
+// On what calls are simulated: unequal and disturbed ranks, and the network on which their messages meet.
 #pragma once
 
+#include "cli/command.hpp"
 #include "rubato/simulate.hpp"
+#include "topology/flows.hpp"
 
-#include <CLI/CLI.hpp>
-
-#include <string>
-#include <vector>
+#include <memory>
 
 namespace rubato::cli {
 
@@ -36,6 +35,34 @@ struct machine_options {
     void add_to(CLI::App& app);
     machine make(std::int32_t ranks) const;
     /// ", noise fixed:...", or nothing.
+    std::string describe() const;
+};
+
+/// Ranks on a network.
+struct placed_ranks {
+    std::shared_ptr<const topology::network> net;  ///< stays where it is
+    topology::routes routing;
+    topology::mapping where{};  ///< the endpoint of each rank
+
+    simulation simulate(const model& network, shape_table& ranks, std::span<const time_ns> arrivals,
+                        const simulation_options& how) const {
+        return topology::simulate_on(routing, where, network, ranks, arrivals, how);
+    }
+};
+
+struct network_options {
+    std::string network{};
+    std::string routing{};
+    std::string mapping{};
+    std::string order{};
+
+    void add_to(CLI::App& app);
+    /// Nothing if no network was given. Ranks that share a host share an endpoint, and the other way round: so the
+    /// problem gets hosts if it has none. Throws if an option has no effect or contradicts another one.
+    std::optional<placed_ranks> place(problem& p) const;
+    /// Tells the problem which ranks are near each other, if algorithms are to know.
+    void put_in_order(problem& p, const placed_ranks& on) const;
+    /// ", network torus:4x4, mapping random:1", or nothing
     std::string describe() const;
 };
 

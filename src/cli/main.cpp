@@ -14,12 +14,16 @@
 namespace rubato::cli {
 namespace {
 
+struct subcommand {
+    const char* name;
+    const char* does;
+    void (*add)(CLI::App*, int&);
+};
+
 constexpr std::array subcommands{
-    add_algorithms, add_schedule, add_verify, add_sim,  add_goal,    add_choose, add_topo,   add_remap,  add_model,
-    add_tune,       add_predict,  add_report, add_exec, add_profile, add_watch,  add_export, add_import,
-#ifdef RUBATO_CLI_MPI
-    add_run,        add_bench,    add_loggp,
-#endif
+#define SUBCOMMAND(name, does) subcommand{#name, does, add_##name},
+#include "cli/subcommands.def"
+#undef SUBCOMMAND
 };
 
 /// Under mpirun all ranks find the same mistake; the first reports it for all.
@@ -98,19 +102,19 @@ int run(int argc, char** argv) {
     command.set_help_flag("-h,--help", "print this help");
     command.set_version_flag("--version", "rubato " RUBATO_VERSION, "print the version");
     command.require_subcommand(0, 1);
-    command.footer(
-        "Examples:\n"
-        "  rubato exec --output run.rubato -- mpirun -n 4 ./program\n"
-        "  rubato report run.rubato -o report.html\n"
-        "  rubato exec --mode auto -- mpirun -n 4 ./program\n"
-        "  rubato choose reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
-        "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
-        "  rubato algorithms reduce\n"
-        "  rubato schedule reduce/binomial --ranks 8\n"
-        "  rubato verify reduce/binomial\n"
-        "'rubato help SUBCOMMAND' tells more.");
+    add_footer(command, R"(
+Examples:
+  rubato exec --output run.rubato -- mpirun -n 4 ./program
+  rubato report run.rubato -o report.html
+  rubato exec --mode auto -- mpirun -n 4 ./program
+  rubato choose reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms
+  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms
+  rubato algorithms reduce
+  rubato schedule reduce/binomial --ranks 8
+  rubato verify reduce/binomial
+'rubato help SUBCOMMAND' tells more.)");
     int status = 0;
-    for (const auto add : subcommands) add(command, status);
+    for (const subcommand& s : subcommands) s.add(command.add_subcommand(s.name, s.does), status);
     finish_options(command);
     std::vector<std::string> words = in_our_words(command, {argv + 1, argv + argc});
     const bool marked = std::ranges::find(words, "--") != words.end();

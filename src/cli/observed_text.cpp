@@ -1,17 +1,84 @@
-#include "cli/observed_text.hpp"
-
 #include "cli/command.hpp"
-#include "cli/diagnosis_text.hpp"
-#include "cli/experience_text.hpp"
-#include "observe/decision_json.hpp"
+#include "cli/report_text.hpp"
+#include "observe/notes.hpp"
+#include "report/diagnosis.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace rubato::cli {
 namespace {
+
+constexpr std::size_t findings_shown = 5;
+constexpr std::size_t widest = 118;
+
+/// Words at most so wide, every line after this many spaces.
+std::string wrapped(std::string_view text, std::size_t indent) {
+    std::string out;
+    std::size_t width = widest + 1;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        if (width + 1 + word.size() > widest) {
+            if (!out.empty()) out += '\n';
+            out += std::string(indent, ' ');
+            width = indent;
+        } else {
+            out += ' ';
+            ++width;
+        }
+        out += word;
+        width += word.size();
+    }
+    return out + '\n';
+}
+
+std::string finding_text(const report::observed& o, const report::diagnosis& d, const report::finding& f) {
+    const bool again = report::said_before(d, f);
+    std::string out = wrapped(
+        fmt::format("* {}: {}{}", report::row_text(o, f.row), again ? "again " : "", report::name_of(f.why)), 0);
+    const std::vector<std::string> all = report::sentences(o, f);
+    if (again) return out + wrapped(all.back(), 2);
+    for (const std::string& s : all) out += wrapped(s, 2);
+    if (f.why == report::cause::none) return out;
+    const report::advice next = report::next_step(o, f);
+    out += wrapped(next.what + (next.command.empty() ? "." : ":"), 2);
+    if (!next.command.empty()) out += fmt::format("    {}\n", next.command);
+    return out;
+}
+
+std::string gain_text(const report::observed& o, const report::worth& w) {
+    if (!w.gain) return fmt::format("not known: {}", w.unknown);
+    if (o.from.duration <= time_ns{}) return format_time(*w.gain);
+    return fmt::format("{} ({} of the run)", format_time(*w.gain),
+                       percent(static_cast<double>(w.gain->count()) / static_cast<double>(o.from.duration.count())));
+}
+
+std::string worths_text(const report::observed& o, const report::diagnosis& d) {
+    table lines{{"THE RUN", "WOULD SAVE", ">ERROR OF THE SIMULATION"}};
+    for (const report::worth& w : d.worths)
+        lines.push_back({std::string(w.change), gain_text(o, w), w.error ? percent(*w.error, 0) : "-"});
+    return lines.size() == 1 ? std::string() : fmt::format("\n{}", align(lines));
+}
+
+std::string diagnosis_text(const report::observed& o, bool all) {
+    if (o.from.rows.empty()) return {};
+    const report::diagnosis d = report::diagnose(o);
+    std::string out = wrapped(report::headline(o, d), 0);
+    std::size_t shown = 0;
+    std::size_t left_out = 0;
+    for (const report::finding& f : d.findings) {
+        if (!all && (f.why == report::cause::none || shown == findings_shown)) {
+            left_out += f.why == report::cause::none ? 0 : 1;
+            continue;
+        }
+        out += '\n' + finding_text(o, d, f);
+        ++shown;
+    }
+    if (left_out > 0) out += fmt::format("\n{} more places are worth mending: --all\n", left_out);
+    return out + worths_text(o, d);
+}
 
 using observe::row;
 using report::observed;
@@ -70,14 +137,12 @@ std::string rows_text(const observed& o, bool all) {
     const std::size_t shown = all ? o.from.rows.size() : std::min(rows_shown, o.from.rows.size());
     std::string out;
     for (std::size_t c = 0; c < o.from.communicators.size(); ++c) {
-        table lines{{"OPERATION", "BYTES", "ROOT", "WHERE", "CALLS", "TIME", "MEDIAN", "WAITING", "IMBALANCE", "FIRST",
-                     "LAST", "FORESEEABLE"}};
+        table lines{{"OPERATION", ">BYTES", ">ROOT", "WHERE", ">CALLS", ">TIME", ">MEDIAN", ">WAITING", ">IMBALANCE",
+                     ">FIRST", ">LAST", "FORESEEABLE"}};
         for (std::size_t i = 0; i < shown; ++i)
             if (o.from.rows[i].communicator == c) lines.push_back(line(o, o.from.rows[i]));
         if (lines.size() > 1)
-            out +=
-                fmt::format("\n{}\n\n{}", report::members_text(o, o.from.communicators[c]),
-                            align(lines, {false, true, true, false, true, true, true, true, true, true, true, false}));
+            out += fmt::format("\n{}\n\n{}", report::members_text(o, o.from.communicators[c]), align(lines));
     }
     if (shown < o.from.rows.size())
         out += fmt::format("\n{} more rows, in which less time was spent: --all\n", o.from.rows.size() - shown);
@@ -85,8 +150,8 @@ std::string rows_text(const observed& o, bool all) {
 }
 
 std::string overlap_text(const observed& o) {
-    table lines{
-        {"OPERATION", "BYTES", "WHERE", "CALLS", "START", "APART", "WAITED", "COULD BE HIDDEN", "ALONE", "HIDDEN"}};
+    table lines{{"OPERATION", ">BYTES", "WHERE", ">CALLS", ">START", ">APART", ">WAITED", ">COULD BE HIDDEN", ">ALONE",
+                 ">HIDDEN"}};
     for (std::size_t i = 0; i < o.from.rows.size(); ++i) {
         const row& r = o.from.rows[i];
         const auto is = report::overlap_of(o, i);
@@ -103,7 +168,7 @@ std::string overlap_text(const observed& o) {
         "could be\n"
         "hidden as far as the program was apart. Hidden: of the time alone, simulated, what the program did not "
         "pay\n\n{}",
-        align(lines, {false, true, false, true, true, true, true, true, true, true}));
+        align(lines));
 }
 
 std::string instead_text(const observed& o, bool all) {
@@ -118,7 +183,7 @@ std::string instead_text(const observed& o, bool all) {
         const row& r = o.from.rows[i];
         if (e.instead.empty() || !(all || report::auto_may_replace(o.from, r))) continue;
         if (!all && ++shown > rows_shown) break;
-        table lines{{"ALGORITHM", "RUN TIME", "TAIL", "/MEASURED"},
+        table lines{{"ALGORITHM", ">RUN TIME", ">TAIL", ">/MEASURED"},
                     {"as measured", format_time(e.run_time), format_time(e.tail), "1"}};
         for (std::size_t k = 0; k < e.instead.size() && (all || k < algorithms_shown); ++k) {
             const report::what_if& w = e.instead[k];
@@ -126,8 +191,7 @@ std::string instead_text(const observed& o, bool all) {
                              ratio_text(w.run_time, e.run_time)});
         }
         out += fmt::format("\n{}, {}{}, {}\n\n{}", operation_text(r), format_bytes(r.bytes),
-                           traits(r.what).rooted ? fmt::format(", root {}", r.root) : "", where(o, r),
-                           align(lines, {false, true, true, true}));
+                           traits(r.what).rooted ? fmt::format(", root {}", r.root) : "", where(o, r), align(lines));
         if (!e.ran.empty())
             out += fmt::format("{} {}: its simulated tail is {} than the measured one\n",
                                e.ran_is_known ? "what ran:" : "most similar to what ran:", e.ran,
@@ -142,6 +206,28 @@ std::string tail_text(const std::optional<Times>& t) {
     return t ? format_time(t->tail) : "-";
 }
 
+std::string plan_text(const experience& e) {
+    if (e.algorithm.empty()) return "native";
+    if (e.segment == 0) return e.algorithm;
+    std::string size = format_bytes(e.segment);
+    std::erase(size, ' ');  // as algorithms are named elsewhere
+    return fmt::format("{}@{}", e.algorithm, size);
+}
+
+std::vector<std::string> line_of(const profiled& p) {
+    const experience& e = p.what;
+    const std::optional<late_rank> late = latest(e);
+    return {std::string(traits(e.kind.what).name),
+            format_bytes(e.bytes),
+            traits(e.kind.what).rooted ? fmt::format("{}", e.kind.root.value) : "-",
+            fmt::format("{}", p.ranks),
+            plan_text(e),
+            format_time(e.of_native.tail),
+            e.algorithm.empty() ? "-" : format_time(e.of_plan.tail),
+            late ? fmt::format("{}", late->who.value) : "-",
+            late ? format_time(late->by) : "-"};
+}
+
 std::string recalled_text(const observed& o) {
     if (o.from.from_profile.empty()) return {};
     std::vector<profiled> lines;
@@ -152,16 +238,15 @@ std::string recalled_text(const observed& o) {
 
 std::string decisions_text(const observed& o) {
     if (o.from.decisions.empty()) return {};
-    table lines{{"OPERATION", "BYTES", "ROOT", "CALL", "ALGORITHM", "DECISION", "PREDICTED", "MEASURED", "INCUMBENT",
-                 "ITS TAIL", "LATE BY", "REASON"}};
+    table lines{{"OPERATION", ">BYTES", ">ROOT", ">CALL", "ALGORITHM", "DECISION", ">PREDICTED", ">MEASURED",
+                 "INCUMBENT", ">ITS TAIL", ">LATE BY", "REASON"}};
     for (const decision& d : o.from.decisions)
         lines.push_back({std::string(traits(d.what).name), format_bytes(d.bytes),
                          d.root ? fmt::format("{}", *d.root) : "-", fmt::format("{}", d.call), d.algorithm,
                          std::string(name_of(d.made)), tail_text(d.promised), tail_text(d.measured),
                          d.incumbent.empty() ? "-" : d.incumbent, tail_text(d.of_incumbent),
                          d.pattern ? format_time(d.pattern->imbalance) : "-", d.reason});
-    return fmt::format("\ndecisions; times are tails, from the last arrival to the last exit\n\n{}",
-                       align(lines, {false, true, true, true, false, false, true, true, false, true, true, false}));
+    return fmt::format("\ndecisions; times are tails, from the last arrival to the last exit\n\n{}", align(lines));
 }
 
 }  // namespace
@@ -173,6 +258,13 @@ std::string observed_text(const observed& o, bool all) {
 
 std::string watched_text(const observed& o) {
     return fmt::format("{}\n\n{}{}", report::summary(o), diagnosis_text(o, false), rows_text(o, false));
+}
+
+std::string experiences_text(const std::vector<profiled>& all) {
+    table lines{
+        {"OPERATION", ">BYTES", ">ROOT", ">RANKS", "PLAN", ">NATIVE TAIL", ">ITS TAIL", ">LATE RANK", ">LATE BY"}};
+    for (const profiled& p : all) lines.push_back(line_of(p));
+    return align(lines);
 }
 
 }  // namespace rubato::cli

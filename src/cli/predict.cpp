@@ -5,12 +5,10 @@
 #include "rubato/arrival.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 
 namespace rubato::cli {
 namespace {
@@ -24,7 +22,7 @@ struct predict_options {
     bool json = false;
 };
 
-using times = std::vector<time_ns>;
+using rank_times = std::vector<time_ns>;
 
 /// Of several absolute errors.
 struct summary {
@@ -36,7 +34,7 @@ struct summary {
 
 /// One invocation, predicted.
 struct attempt {
-    times errors{};  ///< one per rank
+    rank_times errors{};  ///< one per rank
     time_ns uncertainty{};
     std::optional<std::size_t> last{};  ///< the rank predicted to arrive last, unless all arrive together
     bool last_is_right = false;
@@ -51,12 +49,12 @@ struct predicted_row {
 
 /// What is to be predicted: how long after the earliest each rank arrived, in the invocations that have a history.
 struct predict_setting {
-    std::vector<times> trace{};
+    std::vector<rank_times> trace{};
     std::size_t lag = 0;
 
     std::size_t ranks() const { return trace.front().size(); }
     std::size_t predicted() const { return trace.size() - lag; }
-    std::span<const times> to_predict() const { return std::span(trace).subspan(lag); }
+    std::span<const rank_times> to_predict() const { return std::span(trace).subspan(lag); }
 };
 
 time_ns mean(std::span<const time_ns> t) {
@@ -65,14 +63,14 @@ time_ns mean(std::span<const time_ns> t) {
     return time_ns(std::llround(sum / static_cast<double>(t.size())));
 }
 
-summary summarise(times errors) {
+summary summarise(rank_times errors) {
     std::ranges::sort(errors);
     const auto at_most = [&errors](std::size_t percent) { return errors[(errors.size() * percent + 99) / 100 - 1]; };
     return {mean(errors), at_most(50), at_most(95), errors.back()};
 }
 
 /// Nothing if all arrive together.
-std::optional<std::size_t> last_of(const times& arrivals) {
+std::optional<std::size_t> last_of(const rank_times& arrivals) {
     const auto last = std::ranges::max_element(arrivals);
     if (*last == std::ranges::min(arrivals)) return std::nullopt;
     return static_cast<std::size_t>(last - arrivals.begin());
@@ -86,7 +84,7 @@ predict_setting read(const predict_options& o) {
         throw error(fmt::format("trace '{}' has {} invocations", o.trace, s.trace.size()),
                     fmt::format("with a lag of {} the first {} cannot be predicted", s.lag, s.lag),
                     "give a longer trace");
-    for (times& line : s.trace) {
+    for (rank_times& line : s.trace) {
         const time_ns earliest = std::ranges::min(line);
         for (time_ns& t : line) t -= earliest;
     }
@@ -96,10 +94,10 @@ predict_setting read(const predict_options& o) {
 predicted_row evaluate(const predict_setting& s, const std::string& text) {
     predicted_row result{text};
     pattern_predictor predictor(text, static_cast<std::int32_t>(s.ranks()), static_cast<std::int32_t>(s.lag));
-    times predicted;
-    times all;
+    rank_times predicted;
+    rank_times all;
     for (std::size_t k = s.lag; k < s.trace.size(); ++k) {
-        const times& actual = s.trace[k];
+        const rank_times& actual = s.trace[k];
         predictor.observe(s.trace[k - s.lag]);
         predictor.next(predicted);
         attempt a{{}, predictor.uncertainty(), last_of(predicted)};
@@ -114,16 +112,16 @@ predicted_row evaluate(const predict_setting& s, const std::string& text) {
     return result;
 }
 
-times errors_of_rank(const predicted_row& r, std::size_t rank) {
-    times errors;
+rank_times errors_of_rank(const predicted_row& r, std::size_t rank) {
+    rank_times errors;
     for (const attempt& a : r.attempts) errors.push_back(a.errors[rank]);
     return errors;
 }
 
 /// Latest minus earliest, on average.
 time_ns mean_imbalance(const predict_setting& s) {
-    times imbalances;
-    for (const times& line : s.to_predict()) imbalances.push_back(std::ranges::max(line));
+    rank_times imbalances;
+    for (const rank_times& line : s.to_predict()) imbalances.push_back(std::ranges::max(line));
     return mean(imbalances);
 }
 
@@ -131,33 +129,27 @@ double share(time_ns part, time_ns whole) { return whole == time_ns{} ? 0 : norm
 double last_share(const predicted_row& r) {
     return static_cast<double>(r.last_right) / static_cast<double>(r.attempts.size());
 }
-std::string aligned(const table& lines) {
-    std::vector<bool> right(lines.front().size(), true);
-    right.front() = false;
-    return align(lines, right);
-}
-
 std::string compare(const predict_setting& s, const std::vector<predicted_row>& rows) {
     const time_ns imbalance = mean_imbalance(s);
-    table lines{{"PREDICTOR", "MEAN ERROR", "MEDIAN", "95 %", "MAX", "OF IMBALANCE", "LAST RANK RIGHT"}};
+    table lines{{"PREDICTOR", ">MEAN ERROR", ">MEDIAN", ">95 %", ">MAX", ">OF IMBALANCE", ">LAST RANK RIGHT"}};
     for (const predicted_row& r : rows)
         lines.push_back({r.predictor, format_time(r.all.mean), format_time(r.all.median),
                          format_time(r.all.most_of_them), format_time(r.all.max), percent(share(r.all.mean, imbalance)),
                          percent(last_share(r))});
-    return aligned(lines);
+    return align(lines);
 }
 
 /// A row for each rank or invocation, a column with the mean error of each predictor.
 template <class Describe, class Errors>
 std::string detail(std::vector<std::string> heading, const std::vector<predicted_row>& rows, std::size_t count,
                    Describe describe, Errors errors) {
-    for (const predicted_row& r : rows) heading.push_back(r.predictor);
+    for (const predicted_row& r : rows) heading.push_back('>' + r.predictor);
     table lines{std::move(heading)};
     for (std::size_t i = 0; i < count; ++i) {
         lines.push_back(describe(i));
         for (const predicted_row& r : rows) lines.back().push_back(format_time(mean(errors(r, i))));
     }
-    return "\n" + aligned(lines);
+    return "\n" + align(lines);
 }
 
 std::string as_text(const predict_options& o, const predict_setting& s, const std::vector<predicted_row>& rows) {
@@ -167,71 +159,62 @@ std::string as_text(const predict_options& o, const predict_setting& s, const st
     out += compare(s, rows);
     if (o.per_rank) {
         const auto describe = [&s](std::size_t r) {
-            times late;
-            for (const times& line : s.to_predict()) late.push_back(line[r]);
+            rank_times late;
+            for (const rank_times& line : s.to_predict()) late.push_back(line[r]);
             return std::vector{fmt::format("{}", r), format_time(mean(late))};
         };
-        out += detail({"RANK", "LATE BY"}, rows, s.ranks(), describe, errors_of_rank);
+        out += detail({"RANK", ">LATE BY"}, rows, s.ranks(), describe, errors_of_rank);
     }
     if (o.per_invocation) {
         const auto describe = [&s](std::size_t i) {
-            const times& line = s.to_predict()[i];
+            const rank_times& line = s.to_predict()[i];
             return std::vector{fmt::format("{}", s.lag + i), format_time(std::ranges::max(line)),
                                last_of(line) ? fmt::format("{}", *last_of(line)) : "-"};
         };
-        out += detail({"INVOCATION", "IMBALANCE", "LAST RANK"}, rows, s.predicted(), describe,
+        out += detail({"INVOCATION", ">IMBALANCE", ">LAST RANK"}, rows, s.predicted(), describe,
                       [](const predicted_row& r, std::size_t i) { return r.attempts[i].errors; });
     }
     return out;
 }
 
-nlohmann::ordered_json to_json(const summary& s) {
-    return {{"mean_ns", s.mean.count()},
-            {"median_ns", s.median.count()},
-            {"p95_ns", s.most_of_them.count()},
-            {"max_ns", s.max.count()}};
+files::json to_json(const summary& s) {
+    return {{"mean_ns", s.mean}, {"median_ns", s.median}, {"p95_ns", s.most_of_them}, {"max_ns", s.max}};
 }
 
-nlohmann::ordered_json or_null(const std::optional<std::size_t>& number) {
-    return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json();
+files::json to_json(const predict_setting& s, const predicted_row& r) {
+    auto per_rank = files::json::array();
+    for (std::size_t rank = 0; rank < s.ranks(); ++rank)
+        per_rank.push_back({{"rank", rank}, {"error", to_json(summarise(errors_of_rank(r, rank)))}});
+    auto per_invocation = files::json::array();
+    for (std::size_t i = 0; i < r.attempts.size(); ++i) {
+        const attempt& a = r.attempts[i];
+        const rank_times& actual = s.to_predict()[i];
+        per_invocation.push_back({{"invocation", s.lag + i},
+                                  {"imbalance_ns", std::ranges::max(actual)},
+                                  {"last_rank", last_of(actual)},
+                                  {"predicted_last_rank", a.last},
+                                  {"last_rank_right", a.last_is_right},
+                                  {"uncertainty_ns", a.uncertainty == unsure ? files::json() : a.uncertainty},
+                                  {"error_ns", a.errors}});
+    }
+    return {{"predictor", r.predictor},
+            {"error", to_json(r.all)},
+            {"share_of_imbalance", share(r.all.mean, mean_imbalance(s))},
+            {"last_rank_right", last_share(r)},
+            {"per_rank", per_rank},
+            {"per_invocation", per_invocation}};
 }
 
 std::string as_json(const predict_options& o, const predict_setting& s, const std::vector<predicted_row>& rows) {
-    using nlohmann::ordered_json;
-    const time_ns imbalance = mean_imbalance(s);
-    ordered_json out{{"trace", o.trace},
-                     {"ranks", s.ranks()},
-                     {"invocations", s.trace.size()},
-                     {"lag", s.lag},
-                     {"predicted", s.predicted()},
-                     {"mean_imbalance_ns", imbalance.count()},
-                     {"predictors", ordered_json::array()}};
-    for (const predicted_row& r : rows) {
-        ordered_json one{{"predictor", r.predictor},
-                         {"error", to_json(r.all)},
-                         {"share_of_imbalance", share(r.all.mean, imbalance)},
-                         {"last_rank_right", last_share(r)},
-                         {"per_rank", ordered_json::array()},
-                         {"per_invocation", ordered_json::array()}};
-        for (std::size_t rank = 0; rank < s.ranks(); ++rank)
-            one["per_rank"].push_back({{"rank", rank}, {"error", to_json(summarise(errors_of_rank(r, rank)))}});
-        for (std::size_t i = 0; i < r.attempts.size(); ++i) {
-            const attempt& a = r.attempts[i];
-            const times& actual = s.to_predict()[i];
-            auto errors = ordered_json::array();
-            for (const time_ns t : a.errors) errors.push_back(t.count());
-            one["per_invocation"].push_back(
-                {{"invocation", s.lag + i},
-                 {"imbalance_ns", std::ranges::max(actual).count()},
-                 {"last_rank", or_null(last_of(actual))},
-                 {"predicted_last_rank", or_null(a.last)},
-                 {"last_rank_right", a.last_is_right},
-                 {"uncertainty_ns", a.uncertainty == unsure ? ordered_json() : ordered_json(a.uncertainty.count())},
-                 {"error_ns", std::move(errors)}});
-        }
-        out["predictors"].push_back(std::move(one));
-    }
-    return out.dump(2) + '\n';
+    auto predictors = files::json::array();
+    for (const predicted_row& r : rows) predictors.push_back(to_json(s, r));
+    return pretty({{"trace", o.trace},
+                   {"ranks", s.ranks()},
+                   {"invocations", s.trace.size()},
+                   {"lag", s.lag},
+                   {"predicted", s.predicted()},
+                   {"mean_imbalance_ns", mean_imbalance(s)},
+                   {"predictors", predictors}});
 }
 
 void predict(const predict_options& o) {
@@ -250,35 +233,31 @@ void predict(const predict_options& o) {
 
 }  // namespace
 
-void add_predict(CLI::App& command, int&) {
+void add_predict(CLI::App* app, int&) {
     auto o = std::make_shared<predict_options>();
-    CLI::App* app = command.add_subcommand("predict", "show how well the arrivals of a trace can be predicted");
-    app->add_option("TRACE", o->trace, "a file with a line per invocation and in each line a time per rank")
+    add_value(*app, "TRACE", o->trace, "", "a file with a line per invocation and in each line a time per rank")
         ->required();
-    app->add_option("--predictor", o->predictors, "may be given several times (default: one of each kind)")
-        ->type_name("PREDICTOR")
+    add_value(*app, "--predictor", o->predictors, "PREDICTOR", "may be given several times (default: one of each kind)")
         ->allow_extra_args(false);
     add_integer(*app, "--lag", o->lag, "lag", 1, 1024,
                 "invocation k is predicted from the invocations up to k - N (default: 2)");
     app->add_flag("--per-rank", o->per_rank, "also print the mean error for each rank");
     app->add_flag("--per-invocation", o->per_invocation, "also print the mean error for each invocation");
     app->add_flag("--json", o->json, "print an object with all errors");
-    app->footer(
-        "A prediction says how long after the earliest rank each rank arrives. Errors are absolute, over all ranks "
-        "and\n"
-        "all predicted invocations. OF IMBALANCE: the mean error as a share of the mean imbalance, which is the "
-        "latest\n"
-        "minus the earliest arrival. LAST RANK RIGHT: how often the predicted last rank was the last.\n"
-        "Predictors: balanced (no rank is late), last, average:window=N, exponential:weight=X, trend:window=N (a\n"
-        "straight line), given:FILE (the lines of another trace, such as that of an earlier run; the same trace is a\n"
-        "perfect prediction).\n"
-        "Lag: ranks exchange arrivals in one invocation, and all ranks surely have them two invocations later.\n"
-        "Predictions from progress (PAT_Edge: half of the work is done) cannot be judged here: a trace does not tell\n"
-        "when half of the work was done.\n"
-        "Examples:\n"
-        "  rubato predict examples/traces/phases.txt\n"
-        "  rubato predict examples/traces/straggler.txt --predictor last --predictor trend:window=4 --per-rank\n"
-        "  rubato predict examples/traces/phases.txt --lag 1 --json");
+    add_footer(*app, R"(
+A prediction says how long after the earliest rank each rank arrives. Errors are absolute, over all ranks and
+all predicted invocations. OF IMBALANCE: the mean error as a share of the mean imbalance, which is the latest
+minus the earliest arrival. LAST RANK RIGHT: how often the predicted last rank was the last.
+Predictors: balanced (no rank is late), last, average:window=N, exponential:weight=X, trend:window=N (a
+straight line), given:FILE (the lines of another trace, such as that of an earlier run; the same trace is a
+perfect prediction).
+Lag: ranks exchange arrivals in one invocation, and all ranks surely have them two invocations later.
+Predictions from progress (PAT_Edge: half of the work is done) cannot be judged here: a trace does not tell
+when half of the work was done.
+Examples:
+  rubato predict examples/traces/phases.txt
+  rubato predict examples/traces/straggler.txt --predictor last --predictor trend:window=4 --per-rank
+  rubato predict examples/traces/phases.txt --lag 1 --json)");
     app->callback([o] { predict(*o); });
 }
 

@@ -1,7 +1,5 @@
 // rubato report: what was measured, on the terminal and as a page.
 #include "cli/command.hpp"
-#include "cli/comparison_text.hpp"
-#include "cli/observed_text.hpp"
 #include "cli/parallel.hpp"
 #include "cli/report_text.hpp"
 #include "files/output_file.hpp"
@@ -11,15 +9,32 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 
 namespace rubato::cli {
 namespace {
+
+std::string comparison_text(const report::run_comparison& c, bool all) {
+    constexpr std::size_t places_shown = 20;
+    std::string out;
+    for (const report::run_times& r : c.runs) out += fmt::format("{}: {}\n", r.file, r.summary);
+    out += fmt::format("\n{}\n\n", report::headline(c));
+    table lines{{"PLACE", ">CALLS", ">THEN", ">TIME", ">THEN", ">WAITING", ">THEN", ">GAINED"}};
+    const std::size_t shown = all ? c.places.size() : std::min(places_shown, c.places.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const report::place_times& p = c.places[i];
+        lines.push_back({p.place, fmt::format("{}", p.calls[0]), fmt::format("{}", p.calls[1]), format_time(p.time[0]),
+                         format_time(p.time[1]), format_time(p.waiting[0]), format_time(p.waiting[1]),
+                         format_time(p.time[0] - p.time[1])});
+    }
+    out += align(lines);
+    if (shown < c.places.size())
+        out += fmt::format("{} more places, of which less is to be said: --all\n", c.places.size() - shown);
+    return out + "Times are in the calls, mean over the ranks.\n";
+}
 
 struct report_options {
     std::vector<std::string> files{};
@@ -35,13 +50,12 @@ struct report_options {
 /// Throws if no contestant has this name, instead of making a table without ratios.
 void check_reference(const report::analysis& a) {
     if (a.reference.empty()) return;
-    for (const report::measured_case& c : a.cases)
+    for (const report::analysed_case& c : a.cases)
         if (c.find(a.reference) != nullptr) return;
-    std::string some;
-    for (const report::entry& e : a.cases.front().entries)
-        some += fmt::format("{}{}", some.empty() ? "" : ", ", e.name);
+    std::vector<std::string_view> some;
+    for (const report::entry& e : a.cases.front().entries) some.emplace_back(e.name);
     throw error(fmt::format("no contestant is called '{}'", a.reference), "none of the files has it",
-                fmt::format("there are {}", some));
+                fmt::format("there are {}", fmt::join(some, ", ")));
 }
 
 void check_outputs(const std::vector<std::string>& inputs, std::initializer_list<std::string> outputs) {
@@ -66,6 +80,11 @@ std::string text_of(Write write) {
     return std::move(out).str();
 }
 
+/// What is not UTF-8 is replaced.
+std::string dumped(const nlohmann::ordered_json& all) {
+    return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 report::observed look_closely(const std::string& file, const std::string& model) {
     report::observed seen = report::look_at(file, model);
     for_each_in_parallel(seen.from.rows.size(), "examined", [&](std::size_t i) { report::examine_row(seen, i); });
@@ -83,10 +102,7 @@ void compare_observed(const report_options& o) {
     const report::observed first = look_closely(o.files[0], o.model);
     const report::observed second = look_closely(o.files[1], o.model);
     const report::run_comparison c = report::compare_runs(first, second);
-    if (o.json)
-        write_out(report::as_json(c).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
-    else
-        write_out(comparison_text(c, o.all));
+    write_out(o.json ? dumped(report::as_json(c)) : comparison_text(c, o.all));
 }
 
 /// The report of an observed program, which differs from that of a measurement.
@@ -101,10 +117,7 @@ void make_observed(const report_options& o) {
     const files::output_file page(o.page);
     const report::observed seen = look_closely(o.files.front(), o.model);
     if (!o.page.empty()) page.write(report::as_page(seen));
-    if (o.json)
-        write_out(report::as_json(seen).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
-    else
-        write_out(observed_text(seen, o.all));
+    write_out(o.json ? dumped(report::as_json(seen)) : observed_text(seen, o.all));
 }
 
 void make(const report_options& o) {
@@ -133,69 +146,58 @@ void make(const report_options& o) {
     if (!o.page.empty()) page.write(report::as_page(a));
     if (!o.csv.empty()) csv.write(text_of([&](std::ostream& out) { report::write_csv(out, a.runs); }));
     if (!o.repro.empty()) repro.write(text_of([&](std::ostream& out) { report::write_repro(out, a.runs); }));
-    if (o.json)
-        write_out(report::as_json(a).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
-    else
-        write_out(report::summary(a) + '\n' + (o.all ? contestants_text(a) : winners_text(a)) + extras_text(a));
+    write_out(o.json ? dumped(report::as_json(a))
+                     : report::summary(a) + '\n' + (o.all ? contestants_text(a) : winners_text(a)) + extras_text(a));
 }
 
 }  // namespace
 
-void add_report(CLI::App& command, int&) {
+void add_report(CLI::App* app, int&) {
     auto o = std::make_shared<report_options>();
-    CLI::App* app = command.add_subcommand(
-        "report", "show what was measured, or how a program was observed, as tables and as a page");
-    app->add_option(
-           "FILES", o->files,
-           "files of 'rubato bench', whose equal cases are put together; or the file of an observed program, or "
-           "of two, which are compared")
+    add_value(*app, "FILES", o->files, "",
+              "files of 'rubato bench', whose equal cases are put together; or the file of an observed program, or "
+              "of two, which are compared")
         ->required();
-    app->add_option("-o,--output", o->page, "write a page with charts that needs no other file, such as report.html")
-        ->type_name("FILE");
+    add_value(*app, "-o,--output", o->page, "FILE",
+              "write a page with charts that needs no other file, such as report.html");
     app->add_flag("--all", o->all,
                   "print every contestant of every case; for an observed program, every row and algorithm");
     app->add_flag("--json", o->json, "print everything that was computed, with times in nanoseconds");
-    app->add_option("--reference", o->reference,
-                    "also compare with this contestant, beside the best native one, 'native' and the best of rubato's")
-        ->type_name("NAME");
-    app->add_option("--model", o->model,
-                    "also simulate what was measured under this cost model, compare, and show what it would choose")
-        ->type_name("MODEL");
-    app->add_option("--csv", o->csv, "write a row per sample and rank, of every stage")->type_name("FILE");
-    app->add_option("--repro", o->repro, "write the measured samples as ReproMPI's verbose table")->type_name("FILE");
-    app->footer(
-        "Run time: from the first arrival to the last exit. Tail: from the last arrival on. Elapsed: from a rank's\n"
-        "arrival to its exit, mean over the ranks. /Bound: run time as a multiple of what no algorithm can beat. All\n"
-        "are medians, in brackets the 95 % interval. Samples in which a rank missed its planned arrival do not count.\n"
-        "Ratios compare calls of the same repetition where possible; p is that of the signed-rank test.\n"
-        "Remarks: few (fewer than 6 samples: the interval is their range), correlated, drifting, unsteady, outliers;\n"
-        "by a tree: multicast did not work, and the communicator's own broadcast was measured.\n"
-        "A contestant that was dropped after the screening is marked 'screened only' and is not compared.\n"
-        "--csv: file, run, collective, bytes, pattern, datatype, op, root, ranks, contestant, segments, stage,\n"
-        "repetition, late, rank, host, arrival_ns, exit_ns, predicted_ns, bound_ns, begun_early, by_tree; times count\n"
-        "from the planned start. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are "
-        "those of\n"
-        "the common clock.\n"
-        "The report of an observed program begins with a diagnosis: how much of the run is waiting, which places cost\n"
-        "most, who is late there and by which test, where that comes from, what mending it is worth, what to do next.\n"
-        "--json has it as \"diagnosis\". Then it has a row per communicator, operation and place of the call. TIME: "
-        "in\n"
-        "the call, sum over the ranks. WAITING: the share of it until the last rank had arrived. IMBALANCE: the time\n"
-        "between the first and the last arrival, as a multiple of a message's time (--model) or of the tail. FIRST,\n"
-        "LAST: the rank in the world that was first or last most often. FORESEEABLE: how much of the spread of "
-        "arrivals\n"
-        "the best predictor would have predicted, and how often the last rank. --model: what each algorithm would "
-        "have\n"
-        "taken; calls that mode auto leaves alone are listed with --all.\n"
-        "Two observed programs are compared: what the second gained in all, and at each place.\n"
-        "If the program did not end, the report is about what its ranks left in FILE.parts, and says so.\n"
-        "Examples:\n"
-        "  rubato report solver.rubato -o report.html\n"
-        "  rubato report observed.rubato auto.rubato\n"
-        "  rubato report reduce.jsonl -o report.html\n"
-        "  rubato report 8-hosts.jsonl 16-hosts.jsonl --all\n"
-        "  rubato report reduce.jsonl --reference reduce/binomial --model file:cluster.model -o report.html\n"
-        "  rubato report reduce.jsonl --csv samples.csv");
+    add_value(*app, "--reference", o->reference, "NAME",
+              "also compare with this contestant, beside the best native one, 'native' and the best of rubato's");
+    add_value(*app, "--model", o->model, "MODEL",
+              "also simulate what was measured under this cost model, compare, and show what it would choose");
+    add_value(*app, "--csv", o->csv, "FILE", "write a row per sample and rank, of every stage");
+    add_value(*app, "--repro", o->repro, "FILE", "write the measured samples as ReproMPI's verbose table");
+    add_footer(*app, R"(
+Run time: from the first arrival to the last exit. Tail: from the last arrival on. Elapsed: from a rank's
+arrival to its exit, mean over the ranks. /Bound: run time as a multiple of what no algorithm can beat. All
+are medians, in brackets the 95 % interval. Samples in which a rank missed its planned arrival do not count.
+Ratios compare calls of the same repetition where possible; p is that of the signed-rank test.
+Remarks: few (fewer than 6 samples: the interval is their range), correlated, drifting, unsteady, outliers;
+by a tree: multicast did not work, and the communicator's own broadcast was measured.
+A contestant that was dropped after the screening is marked 'screened only' and is not compared.
+--csv: file, run, collective, bytes, pattern, datatype, op, root, ranks, contestant, segments, stage,
+repetition, late, rank, host, arrival_ns, exit_ns, predicted_ns, bound_ns, begun_early, by_tree; times count
+from the planned start. --repro: the test is CONTESTANT|PATTERN, errorcode 1 means late, and local times are those of
+the common clock.
+The report of an observed program begins with a diagnosis: how much of the run is waiting, which places cost
+most, who is late there and by which test, where that comes from, what mending it is worth, what to do next.
+--json has it as "diagnosis". Then it has a row per communicator, operation and place of the call. TIME: in
+the call, sum over the ranks. WAITING: the share of it until the last rank had arrived. IMBALANCE: the time
+between the first and the last arrival, as a multiple of a message's time (--model) or of the tail. FIRST,
+LAST: the rank in the world that was first or last most often. FORESEEABLE: how much of the spread of arrivals
+the best predictor would have predicted, and how often the last rank. --model: what each algorithm would have
+taken; calls that mode auto leaves alone are listed with --all.
+Two observed programs are compared: what the second gained in all, and at each place.
+If the program did not end, the report is about what its ranks left in FILE.parts, and says so.
+Examples:
+  rubato report solver.rubato -o report.html
+  rubato report observed.rubato auto.rubato
+  rubato report reduce.jsonl -o report.html
+  rubato report 8-hosts.jsonl 16-hosts.jsonl --all
+  rubato report reduce.jsonl --reference reduce/binomial --model file:cluster.model -o report.html
+  rubato report reduce.jsonl --csv samples.csv)");
     app->callback([o] { make(*o); });
 }
 

@@ -6,16 +6,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <array>
 #include <cmath>
 
 namespace rubato::cli {
 namespace {
 
+using report::analysed_case;
 using report::entry;
-using report::measured_case;
 using report::versus;
 
 struct unit {
@@ -59,18 +57,18 @@ std::string verdict_with_p(const versus& v) {
 std::string bound_text(const entry& e) { return e.to_bound ? fmt::format("{:.2f}", *e.to_bound) : "-"; }
 
 /// The comparison with the best native contestant, if there is one.
-const versus* compared(const entry& e) {
+const versus* against_native(const entry& e) {
     const auto found = e.to_reference.find(std::string(report::best_native));
     return found == e.to_reference.end() ? nullptr : &found->second;
 }
 
 /// Without the collective, which is in the heading.
-std::string short_name(const measured_case& c, const std::string& name) {
+std::string short_name(const analysed_case& c, const std::string& name) {
     const std::string prefix = c.in.collective + '/';
     return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-std::string heading(const measured_case& c) {
+std::string heading(const analysed_case& c) {
     std::string what = c.in.collective;
     const collective_traits& t = traits(parse_collective(c.in.collective));
     if (!c.in.datatype.empty()) what += fmt::format(" of {}", c.in.datatype);
@@ -81,16 +79,16 @@ std::string heading(const measured_case& c) {
                        c.in.conditions.empty() ? "" : "; ", c.in.conditions);
 }
 
-std::string arrivals_text(const measured_case& c) {
+std::string arrivals_text(const analysed_case& c) {
     constexpr std::size_t longest = 36;
     return c.pattern.size() <= longest ? c.pattern : c.pattern.substr(0, longest - 3) + "...";
 }
 
-std::vector<std::string> winner_row(const measured_case& c) {
+std::vector<std::string> winner_row(const analysed_case& c) {
     const entry* ours = c.reference(report::best_rubato);
     const entry* theirs = c.reference(report::best_native);
     const entry* plain = c.reference(report::native_default);
-    const versus* is = ours != nullptr ? compared(*ours) : nullptr;
+    const versus* is = ours != nullptr ? against_native(*ours) : nullptr;
     const auto of = [](const entry* e, auto text) { return e != nullptr ? text(*e) : std::string("-"); };
     const auto run = [](const entry& e) { return time_text(e.run_time.value); };
     const auto tail = [](const entry& e) { return time_text(e.tail); };
@@ -114,11 +112,11 @@ std::vector<std::string> winner_row(const measured_case& c) {
             remarks};
 }
 
-std::vector<std::string> contestant_row(const measured_case& c, const entry& e) {
+std::vector<std::string> contestant_row(const analysed_case& c, const entry& e) {
     const std::string name = short_name(c, e.name);
     if (e.calls.empty())
         return {name, "-", "-", "-", "-", "-", time_text(e.first_call), "0", fmt::format("{}", e.late), "-", "-", ""};
-    const versus* is = compared(e);
+    const versus* is = against_native(e);
     std::string remarks = fmt::format("{}", fmt::join(e.remarks, ", "));
     if (e.screened_only) remarks = remarks.empty() ? "screened only" : "screened only, " + remarks;
     return {name,
@@ -135,39 +133,36 @@ std::vector<std::string> contestant_row(const measured_case& c, const entry& e) 
             remarks};
 }
 
-std::string overlap_text(const measured_case& c) {
+std::string overlap_text(const analysed_case& c) {
     if (c.overlaps.empty()) return {};
     const auto share = [](const std::optional<double>& s) { return s ? percent(*s) : "-"; };
-    std::vector<std::vector<std::string>> rows{{"CONTESTANT", "METHOD", "TESTS", "TOTAL", "COMPUTATION", "VISIBLE",
-                                                "HIDDEN", "IN CALLS", "FREED", "CPU OVERHEAD", "BUSY", "SAMPLES"}};
+    table rows{{"CONTESTANT", "METHOD", ">TESTS", ">TOTAL", ">COMPUTATION", ">VISIBLE", ">HIDDEN", ">IN CALLS",
+                ">FREED", ">CPU OVERHEAD", ">BUSY", ">SAMPLES"}};
     for (const results::overlap_summary& o : c.overlaps)
         rows.push_back({short_name(c, o.name), o.method, fmt::format("{}", o.tests), time_text(o.total),
                         time_text(o.computation), time_text(o.visible), share(o.hidden), time_text(o.in_calls),
                         share(o.freed), time_text(o.overhead), share(o.busy), fmt::format("{}", o.samples)});
-    return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes),
-                       align(rows, {false, false, true, true, true, true, true, true, true, true, true, true}));
+    return fmt::format("\noverlap: {}, {}\n\n{}", heading(c), format_bytes(c.bytes), align(rows));
 }
 
 std::string model_text(const report::analysis& a) {
     const auto summary = report::summarise_model(a);
     if (!summary) return {};
-    std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "ALGORITHM", "PREDICTED", "MEASURED", "ERROR"}};
-    for (const measured_case& c : a.cases)
+    table rows{{">SIZE", "ARRIVALS", "ALGORITHM", ">PREDICTED", ">MEASURED", ">ERROR"}};
+    for (const analysed_case& c : a.cases)
         for (const entry& e : c.entries)
             if (e.model)
                 rows.push_back({format_bytes(c.bytes), arrivals_text(c), e.name, time_text(e.model->predicted),
                                 time_text(e.run_time.value), fmt::format("{:+.1f} %", 100 * e.model->error)});
     return fmt::format("\nmodel {}: median error {}, worst {}, of {} predictions\n\n{}", a.model,
-                       percent(summary->median), percent(summary->worst), summary->rows,
-                       align(rows, {true, false, false, true, true, true}));
+                       percent(summary->median), percent(summary->worst), summary->rows, align(rows));
 }
 
 /// How fast the model's choices would have been.
 std::string choice_text(const report::analysis& a) {
-    std::vector<std::vector<std::string>> rows{
-        {"SIZE", "ARRIVALS", "PICKED", "MEASURED  ", "FASTEST", "MEASURED", "RATIO"}};
+    table rows{{">SIZE", "ARRIVALS", "PICKED", ">MEASURED  ", "FASTEST", ">MEASURED", "RATIO"}};
     std::size_t good = 0;
-    for (const measured_case& c : a.cases) {
+    for (const analysed_case& c : a.cases) {
         if (!c.choice) continue;
         const entry& picked = *c.find(c.choice->picked);
         const entry& fastest = *c.find(c.choice->fastest);
@@ -180,7 +175,7 @@ std::string choice_text(const report::analysis& a) {
     }
     if (rows.size() == 1) return {};
     return fmt::format("\nchoice by this model: within 10 % of the fastest in {} of {} cases (*: screened only)\n\n{}",
-                       good, rows.size() - 1, align(rows, {true, false, false, true, false, true, false}));
+                       good, rows.size() - 1, align(rows));
 }
 
 }  // namespace
@@ -188,39 +183,34 @@ std::string choice_text(const report::analysis& a) {
 std::string winners_text(const report::analysis& a) {
     std::string out;
     for (auto at = a.cases.begin(); at != a.cases.end();) {
-        std::vector<std::vector<std::string>> rows{{"SIZE", "ARRIVALS", "BEST RUBATO", "RUN TIME", "TAIL", "/BOUND",
-                                                    "BEST NATIVE", "RUN TIME", "TAIL", "DEFAULT", "RATIO [95 %]",
-                                                    "RUBATO IS", "REMARKS"}};
-        const measured_case& first = *at;
+        table rows{{">SIZE", "ARRIVALS", "BEST RUBATO", ">RUN TIME", ">TAIL", ">/BOUND", "BEST NATIVE", ">RUN TIME",
+                    ">TAIL", ">DEFAULT", "RATIO [95 %]", "RUBATO IS", "REMARKS"}};
+        const analysed_case& first = *at;
         for (; at != a.cases.end() && at->in == first.in; ++at)
             if (std::ranges::any_of(at->entries, [](const entry& e) { return !e.calls.empty(); }))
                 rows.push_back(winner_row(*at));
         if (rows.size() == 1) continue;
-        out += fmt::format(
-            "\n{}\n\n{}", heading(first),
-            align(rows, {true, false, false, true, true, true, false, true, true, true, false, false, false}));
+        out += fmt::format("\n{}\n\n{}", heading(first), align(rows));
     }
     return out;
 }
 
 std::string contestants_text(const report::analysis& a) {
     std::string out;
-    for (const measured_case& c : a.cases) {
-        std::vector<std::vector<std::string>> rows{{"CONTESTANT", "RUN TIME [95 %]", "TAIL", "ELAPSED", "ROOT",
-                                                    "/BOUND", "FIRST CALL", "SAMPLES", "LATE", "/BEST NATIVE [95 %]",
-                                                    "IS", "REMARKS"}};
+    for (const analysed_case& c : a.cases) {
+        table rows{{"CONTESTANT", "RUN TIME [95 %]", ">TAIL", ">ELAPSED", ">ROOT", ">/BOUND", ">FIRST CALL", ">SAMPLES",
+                    ">LATE", "/BEST NATIVE [95 %]", "IS", "REMARKS"}};
         for (const entry& e : c.entries)  // not those with measured overlap only
             if (!e.calls.empty() || e.late > 0 || e.first_call) rows.push_back(contestant_row(c, e));
         if (rows.size() == 1) continue;
-        out += fmt::format("\n{}, {}, arrivals {}\n\n{}", heading(c), format_bytes(c.bytes), c.pattern,
-                           align(rows, {false, false, true, true, true, true, true, true, true, false, false, false}));
+        out += fmt::format("\n{}, {}, arrivals {}\n\n{}", heading(c), format_bytes(c.bytes), c.pattern, align(rows));
     }
     return out;
 }
 
 std::string extras_text(const report::analysis& a) {
     std::string out;
-    for (const measured_case& c : a.cases) out += overlap_text(c);
+    for (const analysed_case& c : a.cases) out += overlap_text(c);
     return out + model_text(a) + choice_text(a);
 }
 

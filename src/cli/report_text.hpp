@@ -1,9 +1,9 @@
-// The tables of `rubato report` on a terminal.
+// What `rubato report`, `bench`, `watch` and `profile show` print of measurements, observed programs and profiles.
 #pragma once
 
+#include "direct/learned.hpp"
 #include "report/analysis.hpp"
-
-#include <string>
+#include "report/observed.hpp"
 
 namespace rubato::cli {
 
@@ -13,5 +13,19 @@ std::string winners_text(const report::analysis& a);
 std::string contestants_text(const report::analysis& a);
 /// Non-blocking calls, and what a model predicts; empty if there is neither.
 std::string extras_text(const report::analysis& a);
+
+/// An observed program. `all`: every row and every algorithm.
+std::string observed_text(const report::observed& o, bool all);
+/// Of a program that may still run: the diagnosis and the rows.
+std::string watched_text(const report::observed& o);
+
+/// An experience on a communicator of so many ranks.
+struct profiled {
+    std::int32_t ranks = 0;
+    experience what{};
+};
+
+/// What is remembered of operations.
+std::string experiences_text(const std::vector<profiled>& all);
 
 }  // namespace rubato::cli

@@ -1,18 +1,13 @@
 // rubato schedule: what an algorithm does.
-#include "rubato/schedule.hpp"
 
-#include "choose/steps.hpp"
 #include "cli/command.hpp"
-#include "cli/effort.hpp"
-#include "cli/schedule_json.hpp"
-#include "cli/show_rounds.hpp"
+#include "cli/show_schedules.hpp"
+#include "cli/work_estimate.hpp"
 #include "files/output_file.hpp"
-#include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/draw.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <memory>
 
@@ -45,8 +40,8 @@ void check_size(const schedule_options& o, const algorithm& a, const problem& p)
     }
     const bool rounds = rounds_of(a) != nullptr;
     refuse_large(what,
-                 rounds ? effort({n.most, n.all, n.planning}, to_show_rounds)  // which makes no schedules
-                        : effort(n, o.format == "json" ? to_write : to_draw),
+                 rounds ? work_estimate({n.most, n.all, n.planning}, to_show_rounds)  // which makes no schedules
+                        : work_estimate(n, o.format == "json" ? to_write : to_draw),
                  "give fewer ranks or segments, --rank N for the steps of one rank, or --force");
 }
 
@@ -94,34 +89,28 @@ std::string show(const CLI::App& app, schedule_options o) {
 
 }  // namespace
 
-void add_schedule(CLI::App& command, int&) {
+void add_schedule(CLI::App* app, int&) {
     auto o = std::make_shared<schedule_options>();
-    CLI::App* app =
-        command.add_subcommand("schedule", "show what an algorithm does: which rank sends what to whom, and when");
-    app->add_option("ID", o->id, "the algorithm, such as reduce/binomial")->required();
+    add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial")->required();
     o->problem.add_to(*app);
     add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
                 "only the steps of this rank, with what each waits for");
     add_format(*app, o->format, o->json, {"text", "json", "svg"});
     app->add_flag("--force", o->force, "show it even if that takes minutes or gigabytes");
-    app->add_option("-o,--output", o->file, "write to this file (default: standard output)")->type_name("FILE");
-    app->footer(
-        "A round is the time of one message: in a round a rank sends one message and receives one, in the order of "
-        "its\n"
-        "steps. 2<-3:1 means that rank 2 receives block 1 from rank 3.\n"
-        "Algorithms that plan in rounds show their rounds: JSON has an array of transfers for each round, and\n"
-        "{\"skip\":N} for N idle rounds if N is above 64; SVG shows which rank holds what and when. If arrivals "
-        "differ,\n"
-        "they need --round-time.\n"
-        "'rubato help sim' lists the arrival patterns. Times are in ns unless they have a unit.\n"
-        "Examples:\n"
-        "  rubato schedule reduce/binomial --ranks 8\n"
-        "  rubato schedule bcast/binomial --ranks 16 --root 5 --format svg -o bcast.svg\n"
-        "  rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative\n"
-        "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,1100 --round-time 1000 --json\n"
-        "  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format "
-        "svg -o "
-        "a.svg");
+    add_value(*app, "-o,--output", o->file, "FILE", "write to this file (default: standard output)");
+    add_footer(*app, R"(
+A round is the time of one message: in a round a rank sends one message and receives one, in the order of its
+steps. 2<-3:1 means that rank 2 receives block 1 from rank 3.
+Algorithms that plan in rounds show their rounds: JSON has an array of transfers for each round, and
+{"skip":N} for N idle rounds if N is above 64; SVG shows which rank holds what and when. If arrivals differ,
+they need --round-time.
+'rubato help sim' lists the arrival patterns. Times are in ns unless they have a unit.
+Examples:
+  rubato schedule reduce/binomial --ranks 8
+  rubato schedule bcast/binomial --ranks 16 --root 5 --format svg -o bcast.svg
+  rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative
+  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,1100 --round-time 1000 --json
+  rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format svg -o a.svg)");
     app->callback([o, app] {
         if (o->file.empty()) return write_out(show(*app, *o));
         const files::output_file out(o->file);

@@ -1,24 +1,17 @@
 // rubato sim: how long would it take?
-#include "cli/command.hpp"
-#include "cli/network_options.hpp"
 #include "cli/parallel.hpp"
-#include "cli/sim_effort.hpp"
 #include "cli/sim_program.hpp"
 #include "cli/sim_rows.hpp"
 #include "core/text.hpp"
 #include "files/output_file.hpp"
-#include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/choose.hpp"
-#include "rubato/cost.hpp"
 #include "rubato/draw.hpp"
 #include "simulate/at_scale.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <thread>
 #include <tuple>
 
@@ -65,7 +58,7 @@ simulation run(const sim_setting& s, const algorithm& a, shape_table& ranks, con
     simulation_options how{record_steps, a.early, p.hosts, s.inside ? &*s.inside : nullptr};
     s.on.set(how);
     how.cores = s.cores;
-    return s.cables ? topology::simulate_on(s.cables->routing(), s.cables->where, s.network, ranks, p.arrivals, how)
+    return s.cables ? s.cables->simulate(s.network, ranks, p.arrivals, how)
                     : simulate(s.network, ranks, p.arrivals, how);
 }
 
@@ -76,14 +69,14 @@ time_ns simulated_time(const sim_setting& s, const algorithm& a, const problem& 
 }
 
 /// To simulate all ranks. Where messages share cables, the rates of all change whenever one begins or ends.
-effort effort_of(const sim_setting& s, const algorithm& a, const problem& p) {
-    effort e = effort_to_simulate(a, p);
+work_estimate work_of(const sim_setting& s, const algorithm& a, const problem& p) {
+    work_estimate e = work_to_simulate(a, p);
     if (s.cables) e.ns *= sharing_factor;
     return e;
 }
 
 /// An estimate from fewer ranks. Nothing if even these are too many.
-std::optional<candidate> estimate(const sim_setting& s, const algorithm& a, const problem& p) {
+std::optional<candidate> from_fewer_ranks(const sim_setting& s, const algorithm& a, const problem& p) {
     if (a.dynamic != nullptr || s.cables) return std::nullopt;
     candidate c;
     c.use = &a;
@@ -106,14 +99,10 @@ std::uint32_t best_segments(const sim_setting& s, const algorithm& a, problem p)
     time_ns fastest = time_ns::max();
     for (p.segments = 1; p.segments <= most_segments && p.segments <= std::max<std::int64_t>(s.chunk, 1);
          p.segments *= 2) {
-        time_ns t{};
-        if (is_quick(effort_of(s, a, p))) {
-            t = simulated_time(s, a, p);
-        } else {
-            const std::optional<candidate> c = estimate(s, a, p);
-            if (!c) break;
-            t = c->end;
-        }
+        const bool quick = is_quick(work_of(s, a, p));
+        const std::optional<candidate> c = quick ? std::nullopt : from_fewer_ranks(s, a, p);
+        if (!quick && !c) break;
+        const time_ns t = quick ? simulated_time(s, a, p) : c->end;
         if (t < fastest) {
             fastest = t;
             best = p.segments;
@@ -141,7 +130,7 @@ simulated_row prepare(const sim_setting& s, const algorithm& a) {
     r.skipped = unmet_need(a, r.p);
     try_to(r, [&] {
         if (a.segmented && s.choose_segments && !a.has(need::round_time)) r.p.segments = best_segments(s, a, r.p);
-        r.takes = effort_of(s, a, r.p);
+        r.takes = work_of(s, a, r.p);
     });
     return r;
 }
@@ -172,8 +161,8 @@ void extrapolate_row(const sim_setting& s, simulated_row& r) {
                                                      : "an unequal machine");
         return;
     }
-    const std::optional<candidate> c = estimate(s, *r.a, r.p);
-    const std::optional<candidate> balanced = estimate(s, *r.a, all_together(r.p));
+    const std::optional<candidate> c = from_fewer_ranks(s, *r.a, r.p);
+    const std::optional<candidate> balanced = from_fewer_ranks(s, *r.a, all_together(r.p));
     if (!c || !balanced) {
         r.skipped = fmt::format("it takes {}, and fewer ranks do not tell what all do", to_string(r.takes));
         return;
@@ -247,7 +236,7 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
     check_rows(o, rows);
     // The longest first, so that none is left at the end.
     std::ranges::stable_sort(rows, std::ranges::greater{}, [](const simulated_row& r) { return r.takes.ns; });
-    std::vector<effort> takes;
+    std::vector<work_estimate> takes;
     takes.reserve(rows.size());
     for (const simulated_row& r : rows) takes.push_back(r.takes);
     const std::vector<bool> exact = o.force ? std::vector<bool>(rows.size(), true) : affordable(takes);
@@ -269,21 +258,17 @@ void simulate_all(const CLI::App& app, const sim_options& o) {
 
 /// Throws if an option was given that is for the other of the two.
 void simulate_given(const CLI::App& app, const sim_options& o) {
-    const bool of_program = !o.program.file.empty();
-    for (const char* name : {"--plan", "--without"})
-        if (!of_program && app.count(name) > 0)
-            throw error(fmt::format("{} without --program", name), "it is about a program's calls",
-                        "give a program, or leave it out");
-    if (!of_program) {
+    if (o.program.file.empty()) {
+        refuse_given(app, {"--plan", "--without"}, "without --program", "it is about a program's calls",
+                     "give a program, or leave it out");
         if (o.what.empty()) throw CLI::RequiredError("ALGORITHMS");
         if (o.problem.ranks == 0) throw CLI::RequiredError("--ranks");
         return simulate_all(app, o);
     }
-    for (const char* name : {"ALGORITHMS", "--bytes", "--arrivals", "--root", "--segments", "--radix", "--graph",
-                             "--round-time", "--noncommutative", "--idempotent", "--force", "--svg"})
-        if (app.count(name) > 0)
-            throw error(fmt::format("{} with --program", name), "the program says what is called, and when",
-                        "leave one of them out");
+    refuse_given(app,
+                 {"ALGORITHMS", "--bytes", "--arrivals", "--root", "--segments", "--radix", "--graph", "--round-time",
+                  "--noncommutative", "--idempotent", "--force", "--svg"},
+                 "with --program", "the program says what is called, and when", "leave one of them out");
     if (!o.network.order.empty())
         throw error("--order with --program", "a program's calls are made for ranks in their own order",
                     "leave one of them out");
@@ -293,68 +278,60 @@ void simulate_given(const CLI::App& app, const sim_options& o) {
 
 }  // namespace
 
-void add_sim(CLI::App& command, int&) {
+void add_sim(CLI::App* app, int&) {
     auto o = std::make_shared<sim_options>();
-    CLI::App* app = command.add_subcommand("sim", "simulate algorithms under a cost model and arrivals");
-    app->add_option("ALGORITHMS", o->what, "a collective, or some of its algorithms: reduce, reduce/binomial,ring");
+    add_value(*app, "ALGORITHMS", o->what, "", "a collective, or some of its algorithms: reduce, reduce/binomial,ring");
     o->problem.add_to(*app);
     app->get_option("--ranks")->required(false);  // a program may say it
     o->program.add_to(*app);
-    app->add_option("-b,--bytes", o->bytes, "size of the vector, or of the buffer that has a chunk for each rank")
-        ->type_name("SIZE");
+    add_bytes(*app, o->bytes);
     add_models(*app, o->model_text, o->inside_text);
     o->machine_texts.add_to(*app);
     o->network.add_to(*app);
     app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
     app->add_flag("--json", o->json, "print an array with an object per algorithm, or an object for a program");
-    app->add_option("--svg", o->svg, "also draw: one algorithm in time and space, or a comparison of several")
-        ->type_name("FILE");
-    std::string names;
-    for (const preset& p : presets()) names += fmt::format("{}{}", names.empty() ? "" : ", ", p.name);
-    app->footer(fmt::format(
-        "Run time: from the first arrival to the last exit. Tail: from the last arrival on. Absorption: how much of "
-        "the\n"
-        "spread of arrivals does not show in the run time. The fastest algorithm comes first.\n"
-        "--bytes is the size of the vector of bcast, reduce, allreduce, scan and exscan. In the other collectives "
-        "some\n"
-        "ranks have a buffer with a chunk for each rank: --bytes is the size of that buffer, and a chunk is\n"
-        "--bytes / --ranks, rounded up.\n"
-        "Without --segments, algorithms that cut vectors get the power of two from 1 to {} that is fastest when all\n"
-        "ranks arrive together. Irregular collectives are simulated with equal chunks. Arrival-aware algorithms know\n"
-        "the true arrivals. Algorithms that plan in rounds (reduce/clairvoyant) get N = sqrt((ceil(log2 P) - 1) m\n"
-        "(beta + gamma) / alpha) segments of m bytes in all, and the round time alpha + m/N (beta + gamma), unless\n"
-        "--segments or --round-time say otherwise.\n"
-        "Early forms (bcast/binomial+early) begin on every rank when the first rank arrives; only steps that need a\n"
-        "rank's own data wait for that rank.\n"
-        "Where all ranks together have millions of steps, the time follows from simulations of fewer ranks, and the\n"
-        "table says so.\n"
-        "A program has a statement per line. COLLECTIVE SIZE [root=R], such as allreduce 64KiB, is a call; with\n"
-        "ALGORITHM instead of COLLECTIVE it is done so, and may have segments=N. exchange GRAPH SIZE sends a message\n"
-        "to each neighbour. compute TIME|ARRIVALS ... lets each rank compute: for a time, or one drawn as arrivals\n"
-        "are; several are added. repeat N {{ ... }} repeats lines, ranks N says how many ranks there are, and # "
-        "begins\n"
-        "a comment.\n"
-        "Models: {}.\n"
-        "'rubato loggp' measures your network and writes its models to a file: file:FILE is the first, and\n"
-        "file:FILE,hockney the other.\n"
-        "Arrivals: balanced, single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,\n"
-        "normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time\n"
-        "for each rank, such as 0,0,5ms,0.\n"
-        "Examples:\n"
-        "  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms\n"
-        "  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg\n"
-        "  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0\n"
-        "  rubato sim alltoall --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --routing modulo\n"
-        "  rubato sim allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1 "
-        "--order "
-        "network\n"
-        "  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json\n"
-        "  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10\n"
-        "  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links\n"
-        "  rubato sim --program examples/stencil.program --model gige --plan allreduce/ring --without slowest\n"
-        "  rubato sim --program examples/stencil.program --model gige --network torus:4x4 --mapping random:1\n"
-        "  rubato sim --program solver.rubato --model gige --plan allreduce/recursive_doubling",
-        most_segments, names));
+    add_value(*app, "--svg", o->svg, "FILE", "also draw: one algorithm in time and space, or a comparison of several");
+    std::vector<std::string_view> names;
+    for (const preset& p : presets()) names.emplace_back(p.name);
+    add_footer(*app, fmt::format(R"(
+Run time: from the first arrival to the last exit. Tail: from the last arrival on. Absorption: how much of the
+spread of arrivals does not show in the run time. The fastest algorithm comes first.
+--bytes is the size of the vector of bcast, reduce, allreduce, scan and exscan. In the other collectives some
+ranks have a buffer with a chunk for each rank: --bytes is the size of that buffer, and a chunk is
+--bytes / --ranks, rounded up.
+Without --segments, algorithms that cut vectors get the power of two from 1 to {} that is fastest when all
+ranks arrive together. Irregular collectives are simulated with equal chunks. Arrival-aware algorithms know
+the true arrivals. Algorithms that plan in rounds (reduce/clairvoyant) get N = sqrt((ceil(log2 P) - 1) m
+(beta + gamma) / alpha) segments of m bytes in all, and the round time alpha + m/N (beta + gamma), unless
+--segments or --round-time say otherwise.
+Early forms (bcast/binomial+early) begin on every rank when the first rank arrives; only steps that need a
+rank's own data wait for that rank.
+Where all ranks together have millions of steps, the time follows from simulations of fewer ranks, and the
+table says so.
+A program has a statement per line. COLLECTIVE SIZE [root=R], such as allreduce 64KiB, is a call; with
+ALGORITHM instead of COLLECTIVE it is done so, and may have segments=N. exchange GRAPH SIZE sends a message
+to each neighbour. compute TIME|ARRIVALS ... lets each rank compute: for a time, or one drawn as arrivals
+are; several are added. repeat N {{ ... }} repeats lines, ranks N says how many ranks there are, and # begins
+a comment.
+Models: {}.
+'rubato loggp' measures your network and writes its models to a file: file:FILE is the first, and
+file:FILE,hockney the other.
+Arrivals: balanced, single:rank=R,delay=T, alternating:even=T,odd=T, uniform:max=T,seed=N,
+normal:mean=T,sd=T,seed=N, gamma:shape=X,scale=T,seed=N, bernoulli:p=X,delay=T,seed=N, trace:FILE, or a time
+for each rank, such as 0,0,5ms,0.
+Examples:
+  rubato sim reduce --ranks 16 --bytes 4MiB --arrivals single:rank=5,delay=10ms
+  rubato sim bcast/binomial --ranks 8 --bytes 64KiB --svg bcast.svg
+  rubato sim reduce --ranks 16 --bytes 4MiB --hosts 4 --model-inside hockney:alpha=500ns,beta=0.1ns,gamma=0
+  rubato sim alltoall --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --routing modulo
+  rubato sim allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1 --order network
+  rubato sim alltoall --ranks 64 --bytes 1MiB --model loggp:L=2us,o=1us,g=1us,G=0.5ns --json
+  rubato sim allreduce --ranks 16 --bytes 64KiB --model gige --slow rank=3,factor=2 --slow link=5,factor=10
+  rubato sim allgather --ranks 16 --bytes 1MiB --model gige --hosts 4 --share-links
+  rubato sim --program examples/stencil.program --model gige --plan allreduce/ring --without slowest
+  rubato sim --program examples/stencil.program --model gige --network torus:4x4 --mapping random:1
+  rubato sim --program solver.rubato --model gige --plan allreduce/recursive_doubling)",
+                                 most_segments, fmt::join(names, ", ")));
     app->callback([o, app] { simulate_given(*app, *o); });
 }
 

@@ -1,19 +1,27 @@
 #include "cli/sim_program.hpp"
 
+#include "cli/columns.hpp"
 #include "core/text.hpp"
+#include "exports/trace.hpp"
 #include "observe/observation.hpp"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
+#include <ranges>
 #include <set>
 #include <thread>
+#include <utility>
 
 namespace rubato::cli {
 namespace {
+
+/// A program that was observed, as far as its calls were kept.
+struct observed_program {
+    program what{};
+    time_ns took{};           ///< from the first arrival to the last exit that were kept
+    std::uint64_t calls = 0;  ///< that it made
+    std::uint64_t replayed = 0;
+};
 
 struct program_result {
     std::string title{};
@@ -27,6 +35,26 @@ struct program_result {
 
 std::string bytes_text(const program_call& c) { return traits(c.what).moves_data() ? format_bytes(c.chunk) : "-"; }
 
+/// A row per call of the program.
+columns<std::size_t> columns_of(const program_result& r) {
+    const auto played = [&r](auto what) { return [&r, what](std::size_t i) { return r.played.calls[i].*what; }; };
+    return {
+        {"CALL", "place", [&r](std::size_t i) { return r.what.calls[i].place; }},
+        {"ALGORITHM", "id", played(&played_call::id)},
+        {">CHUNK", "chunk_bytes",
+         [&r](std::size_t i) { return cell(bytes_text(r.what.calls[i]), r.what.calls[i].chunk); }},
+        {">SEGMENTS", "segments",
+         [&r](std::size_t i) {
+             const played_call& c = r.played.calls[i];
+             return cell(find_algorithm(c.id).segmented ? fmt::format("{}", c.segments) : "-", c.segments);
+         }},
+        {">TIMES", "count", played(&played_call::count)},
+        {">IMBALANCE", "imbalance_ns", played(&played_call::imbalance)},
+        {">RUN TIME", "run_time_ns", played(&played_call::run_time)},
+        {">TAIL", "tail_ns", played(&played_call::tail)},
+    };
+}
+
 std::string as_text(const program_result& r) {
     const played_program& p = r.played;
     const std::vector<time_ns>& busy = p.computing;
@@ -39,46 +67,45 @@ std::string as_text(const program_result& r) {
     out += fmt::format("computing  {} on average, from {} (rank {}) to {} (rank {})\n", format_time(mean),
                        format_time(*least), least - busy.begin(), format_time(*most), most - busy.begin());
     if (r.evened) out += fmt::format("rank {} computes as long as the median of the others\n", *r.evened);
-    table lines{{"CALL", "ALGORITHM", "CHUNK", "SEGMENTS", "TIMES", "IMBALANCE", "RUN TIME", "TAIL"}};
-    for (std::size_t i = 0; i < p.calls.size(); ++i) {
-        const played_call& c = p.calls[i];
-        lines.push_back({r.what.calls[i].place, std::string(c.id), bytes_text(r.what.calls[i]),
-                         find_algorithm(c.id).segmented ? fmt::format("{}", c.segments) : "-",
-                         fmt::format("{}", c.count), format_time(c.imbalance), format_time(c.run_time),
-                         format_time(c.tail)});
-    }
-    return out + '\n' + align(lines, {false, false, true, true, true, true, true, true});
+    return out + '\n' + as_table(columns_of(r), std::views::iota(std::size_t{0}, p.calls.size()));
 }
 
 std::string as_json(const program_result& r) {
-    using nlohmann::ordered_json;
-    const auto counts = [](const std::vector<time_ns>& times) {
-        auto list = ordered_json::array();
-        for (const time_ns t : times) list.push_back(t.count());
-        return list;
-    };
-    auto calls = ordered_json::array();
-    for (std::size_t i = 0; i < r.played.calls.size(); ++i) {
-        const played_call& c = r.played.calls[i];
-        calls.push_back({{"place", r.what.calls[i].place},
-                         {"id", c.id},
-                         {"chunk_bytes", r.what.calls[i].chunk},
-                         {"segments", c.segments},
-                         {"count", c.count},
-                         {"imbalance_ns", c.imbalance.count()},
-                         {"run_time_ns", c.run_time.count()},
-                         {"tail_ns", c.tail.count()}});
-    }
-    ordered_json out{{"ranks", r.what.ranks}, {"run_time_ns", r.run_time().count()}};
+    files::json out{{"ranks", r.what.ranks}, {"run_time_ns", r.run_time()}};
     if (r.seen)
-        out.update({{"observed_ns", r.seen->took.count()},
-                    {"observed_calls", r.seen->calls},
-                    {"replayed_calls", r.seen->replayed}});
+        out.update(
+            {{"observed_ns", r.seen->took}, {"observed_calls", r.seen->calls}, {"replayed_calls", r.seen->replayed}});
     out.update({{"messages", r.played.messages},
-                {"computing_ns", counts(r.played.computing)},
-                {"exit_ns", counts(r.played.exits)},
-                {"calls", std::move(calls)}});
-    return out.dump(2) + '\n';
+                {"computing_ns", r.played.computing},
+                {"exit_ns", r.played.exits},
+                {"calls", as_array(columns_of(r), std::views::iota(std::size_t{0}, r.played.calls.size()))}});
+    return pretty(out);
+}
+
+/// The ranks that there are then take the times of those that there were, in turn.
+void change_ranks(program& p, std::int32_t ranks, const std::string& file) {
+    for (program_call& c : p.calls) {
+        if (!c.members.empty())
+            throw error(fmt::format("'{}' with {} ranks", file, ranks),
+                        "some of its communicators have only a part of the ranks",
+                        fmt::format("leave --ranks out, or give {}", p.ranks));
+        c.root.value %= ranks;
+    }
+    for (program_event& e : p.events) {
+        const std::vector<time_ns> were = std::exchange(e.computing, {});
+        for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) e.computing.push_back(were[r % were.size()]);
+    }
+    p.ranks = ranks;
+}
+
+/// `ranks` 0: those that there were. Throws if the file has too little.
+observed_program read_observed_program(const std::string& file, std::int32_t ranks) {
+    exports::replay seen = exports::replay_of(exports::read_trace(file), file);
+    observed_program made{std::move(seen.what), seen.took};
+    made.replayed = made.what.events.size();
+    for (const observe::row& r : observe::read(file).rows) made.calls += r.calls;
+    if (ranks > 0 && ranks != made.what.ranks) change_ranks(made.what, ranks, file);
+    return made;
 }
 
 program_result read(const program_options& o, std::int32_t ranks) {
@@ -94,9 +121,12 @@ program_result read(const program_options& o, std::int32_t ranks) {
 
 }  // namespace
 
-program_plan parse_plan(const std::string& text) {
+program_plan plan_for(const program& p, const std::string& text) {
     program_plan plan;
     if (text.empty()) return plan;
+    std::set<collective> open;
+    for (const program_call& c : p.calls)
+        if (c.use == nullptr) open.insert(c.what);
     for (const std::string& id : split_lists({text})) {
         const algorithm& a = find_algorithm(id);
         if (!plan.emplace(a.what, &a).second)
@@ -104,28 +134,21 @@ program_plan parse_plan(const std::string& text) {
                         fmt::format("it names two algorithms of {}", traits(a.what).name),
                         "give one for each collective");
     }
-    return plan;
-}
-
-void check_plan(const program_plan& plan, const program& p) {
-    std::set<collective> open;
-    for (const program_call& c : p.calls)
-        if (c.use == nullptr) open.insert(c.what);
     for (const auto& [what, use] : plan)
         if (!open.contains(what))
             throw error(fmt::format("--plan with {}", use->id),
                         fmt::format("the program has no {} of which it does not name the algorithm", traits(what).name),
                         "leave it out");
+    return plan;
 }
 
 void program_options::add_to(CLI::App& app) {
-    app.add_option("--program", file, "simulate a program instead of one call: a text, or a file of 'rubato exec'")
-        ->type_name("FILE");
-    app.add_option("--plan", plan,
-                   "the program's algorithms, such as allreduce/ring,bcast/chain (default: what suits the network)")
-        ->type_name("ID[,ID...]");
-    app.add_option("--without", without, "let this rank of the program, or the slowest, compute as long as the others")
-        ->type_name("RANK|slowest");
+    add_value(app, "--program", file, "FILE",
+              "simulate a program instead of one call: a text, or a file of 'rubato exec'");
+    add_value(app, "--plan", plan, "ID[,ID...]",
+              "the program's algorithms, such as allreduce/ring,bcast/chain (default: what suits the network)");
+    add_value(app, "--without", without, "RANK|slowest",
+              "let this rank of the program, or the slowest, compute as long as the others");
 }
 
 void simulate_program(const program_options& o, std::int32_t ranks, const std::string& hosts,
@@ -138,8 +161,7 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
                        : static_cast<std::size_t>(parse_integer(o.without, "rank", 0, r.what.ranks - 1));
         even_out(r.what, *r.evened);
     }
-    const program_plan plan = parse_plan(o.plan);
-    check_plan(plan, r.what);
+    const program_plan plan = plan_for(r.what, o.plan);
     const model network = parse_model(model_text);
     problem on_hosts;
     on_hosts.ranks = r.what.ranks;
@@ -151,7 +173,7 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
     if (cables) {
         on.refuse_on_cables();
         by = [&](shape_table& all, std::span<const time_ns> arrivals, const simulation_options& options) {
-            return topology::simulate_on(cables->routing(), cables->where, network, all, arrivals, options);
+            return cables->simulate(network, all, arrivals, options);
         };
     }
     simulation_options how;

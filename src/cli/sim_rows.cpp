@@ -1,9 +1,6 @@
 #include "cli/sim_rows.hpp"
 
-#include "cli/command.hpp"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include "cli/columns.hpp"
 
 #include <algorithm>
 
@@ -18,73 +15,64 @@ std::string remark(const std::vector<simulated_row>& rows) {
         if (!r.skipped && !r.all) some.push_back(&r);
     if (some.empty()) return "";
     std::ranges::stable_sort(some, std::ranges::greater{}, [](const simulated_row* r) { return r->takes.ns; });
-    std::vector<std::vector<std::string>> lines;
+    table lines;
     for (std::size_t i = 0; i < std::min(most, some.size()); ++i)
         lines.push_back({"", std::string(some[i]->a->id), to_string(some[i]->takes)});
     const std::string more = some.size() > most ? fmt::format("  and {} more\n", some.size() - most) : "";
-    return fmt::format("\nfrom fewer ranks: extrapolated. To simulate all ranks (--force) takes\n{}{}",
-                       align(lines, {false, false, false}), more);
+    return fmt::format("\nfrom fewer ranks: extrapolated. To simulate all ranks (--force) takes\n{}{}", align(lines),
+                       more);
 }
 
 std::string_view how_text(const simulated_row& r) { return r.all ? "simulated" : "from fewer ranks"; }
 
+columns<simulated_row> columns_of_rows(bool say_how) {
+    // Known of all ranks only.
+    const auto known = [](auto made) {
+        return [made](const simulated_row& r) { return r.all ? cell(made(*r.all)) : cell(); };
+    };
+    columns<simulated_row> all{
+        {"ALGORITHM", "id", [](const simulated_row& r) { return r.a->id; }},
+        {"", "how", [](const simulated_row& r) { return how_text(r); }},
+        {">RUN TIME", "run_time_ns", &simulated_row::run},
+        {">TAIL", "tail_ns", &simulated_row::tail},
+        {">ABSORPTION", "absorption_ns", &simulated_row::absorption},
+        {"", "segments", [](const simulated_row& r) { return r.p.segments; }},
+        {"", "round_time_ns",
+         [](const simulated_row& r) { return r.a->uses_round_time() ? cell(r.p.round_time) : cell(); }},
+        {"", "exit_ns", known([](const details& d) { return cell("", d.exits); })},
+        {">ROUNDS", "rounds", known([](const details& d) { return d.counted.rounds; })},
+        {">MESSAGES", "messages", known([](const details& d) { return d.counted.messages; })},
+        {">BYTES SENT", "bytes", known([](const details& d) { return bytes_cell(d.counted.bytes); })},
+        {">ENERGY", "energy_j", known([](const details& d) { return cell(format_energy(d.joules), d.joules); })},
+        {">MEMORY", "memory_bytes", known([](const details& d) { return bytes_cell(d.memory); })},
+        {">SEGMENTS", "",
+         [](const simulated_row& r) { return only_text(r.a->segmented ? fmt::format("{}", r.p.segments) : "-"); }},
+    };
+    if (say_how) all.push_back({">HOW", "", [](const simulated_row& r) { return how_text(r); }});
+    return all;
+}
+
 }  // namespace
 
 std::string text_of(const std::vector<simulated_row>& rows, const std::string& heading) {
-    std::vector<std::vector<std::string>> lines{{"ALGORITHM", "RUN TIME", "TAIL", "ABSORPTION", "ROUNDS", "MESSAGES",
-                                                 "BYTES SENT", "ENERGY", "MEMORY", "SEGMENTS"}};
     const std::string note = remark(rows);
-    if (!note.empty()) lines.front().emplace_back("HOW");
+    std::vector<simulated_row> done;
     std::string below;
-    for (const simulated_row& r : rows) {
-        if (r.skipped) {
+    for (const simulated_row& r : rows)
+        if (r.skipped)
             below += fmt::format("{} skipped: {}\n", r.a->id, *r.skipped);
-            continue;
-        }
-        const auto known = [&r](auto text) { return r.all ? text(*r.all) : std::string("-"); };
-        lines.push_back({std::string(r.a->id), format_time(r.run), format_time(r.tail), format_time(r.absorption),
-                         known([](const details& d) { return fmt::format("{}", d.counted.rounds); }),
-                         known([](const details& d) { return fmt::format("{}", d.counted.messages); }),
-                         known([](const details& d) { return format_bytes(d.counted.bytes); }),
-                         known([](const details& d) { return format_energy(d.joules); }),
-                         known([](const details& d) { return format_bytes(d.memory); }),
-                         r.a->segmented ? fmt::format("{}", r.p.segments) : "-"});
-        if (!note.empty()) lines.back().emplace_back(how_text(r));
-    }
-    std::vector<bool> right(lines.front().size(), true);
-    right.front() = false;
+        else
+            done.push_back(r);
     if (!below.empty()) below.insert(0, 1, '\n');
-    return heading + "\n\n" + align(lines, right) + below + note;
+    return heading + "\n\n" + as_table(columns_of_rows(!note.empty()), done) + below + note;
 }
 
 std::string json_of(const std::vector<simulated_row>& rows) {
-    using nlohmann::ordered_json;
-    auto out = ordered_json::array();
-    for (const simulated_row& r : rows) {
-        if (r.skipped) {
-            out.push_back({{"id", r.a->id}, {"skipped", *r.skipped}});
-            continue;
-        }
-        ordered_json one{{"id", r.a->id},
-                         {"how", how_text(r)},
-                         {"run_time_ns", r.run.count()},
-                         {"tail_ns", r.tail.count()},
-                         {"absorption_ns", r.absorption.count()},
-                         {"segments", r.p.segments}};
-        if (r.a->uses_round_time()) one["round_time_ns"] = r.p.round_time.count();
-        if (r.all) {
-            auto exits = ordered_json::array();
-            for (const time_ns t : r.all->exits) exits.push_back(t.count());
-            one.update({{"exit_ns", std::move(exits)},
-                        {"rounds", r.all->counted.rounds},
-                        {"messages", r.all->counted.messages},
-                        {"bytes", r.all->counted.bytes},
-                        {"energy_j", r.all->joules},
-                        {"memory_bytes", r.all->memory}});
-        }
-        out.push_back(std::move(one));
-    }
-    return out.dump(2) + '\n';
+    auto out = files::json::array();
+    for (const simulated_row& r : rows)
+        out.push_back(r.skipped ? files::json{{"id", r.a->id}, {"skipped", *r.skipped}}
+                                : as_object(columns_of_rows(false), r));
+    return pretty(out);
 }
 
 }  // namespace rubato::cli

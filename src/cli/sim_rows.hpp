@@ -1,13 +1,11 @@
 // What `rubato sim` shows of algorithms.
 #pragma once
 
-#include "cli/sim_effort.hpp"
+#include "cli/work_estimate.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/cost.hpp"
 
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace rubato::cli {
 
@@ -22,8 +20,8 @@ struct details {
 struct simulated_row {
     const algorithm* a = nullptr;
     std::optional<std::string> skipped{};
-    problem p{};     ///< with this algorithm's own parameters
-    effort takes{};  ///< to simulate all ranks
+    problem p{};            ///< with this algorithm's own parameters
+    work_estimate takes{};  ///< to simulate all ranks
     time_ns run{};
     time_ns tail{};
     time_ns absorption{};

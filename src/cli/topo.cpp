@@ -1,13 +1,10 @@
 // rubato topo: what a network is worth, and what collectives do to it.
-#include "cli/command.hpp"
 #include "cli/parallel.hpp"
 #include "cli/topo_congestion.hpp"
 #include "files/output_file.hpp"
-#include "topology/drawing.hpp"
 #include "topology/generators.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <memory>
@@ -74,8 +71,7 @@ std::string as_text(const topo_options& o, const topology::routes& r, const mean
          {"effective bisection bandwidth", fmt::format("{:.4f}, 95 % interval {:.4f} to {:.4f}, {} bisections",
                                                        bandwidth.mean, bandwidth.low, bandwidth.high, o.patterns)},
          {"forwarding index",
-          fmt::format("mean {:.1f}, sd {:.1f}, {} to {}", index.mean, index.sd, index.min, index.max)}},
-        {false, false});
+          fmt::format("mean {:.1f}, sd {:.1f}, {} to {}", index.mean, index.sd, index.min, index.max)}});
 }
 
 void describe(const CLI::App& app, const topo_options& o) {
@@ -83,87 +79,78 @@ void describe(const CLI::App& app, const topo_options& o) {
     const topology::network net = topology::parse_network(o.network_text);
     const topology::routes r = topology::route(net, o.routing);
     check_traffic(app, !o.congestion.empty(), !o.mix.empty());
-    std::string text;
-    nlohmann::ordered_json json{{"network", net.name()},
-                                {"endpoints", net.endpoints()},
-                                {"switches", net.switches()},
-                                {"cables", net.cables().size()},
-                                {"routing", r.name()}};
     if (!o.svg.empty()) picture.write(draw_svg(r));
     const std::vector<topology::channel> circle = find_deadlock(r);
     const mean_estimate bandwidth = effective_bandwidth(r, o);
     const topology::forwarding_index index = forwarding_index_of(r);
-    json.update(
-        {{"deadlock_free", circle.empty()},
-         {"effective_bisection_bandwidth", bandwidth.mean},
-         {"interval", {bandwidth.low, bandwidth.high}},
-         {"patterns", o.patterns},
-         {"seed", o.seed},
-         {"forwarding_index", {{"mean", index.mean}, {"sd", index.sd}, {"min", index.min}, {"max", index.max}}}});
-    text = fmt::format("{}\n\n{}", net.name(), as_text(o, r, bandwidth, index, circle));
+    files::json out{
+        {"network", net.name()},
+        {"endpoints", net.endpoints()},
+        {"switches", net.switches()},
+        {"cables", net.cables().size()},
+        {"routing", r.name()},
+        {"deadlock_free", circle.empty()},
+        {"effective_bisection_bandwidth", bandwidth.mean},
+        {"interval", files::json::array({bandwidth.low, bandwidth.high})},
+        {"patterns", o.patterns},
+        {"seed", o.seed},
+        {"forwarding_index", {{"mean", index.mean}, {"sd", index.sd}, {"min", index.min}, {"max", index.max}}}};
+    std::string text = fmt::format("{}\n\n{}", net.name(), as_text(o, r, bandwidth, index, circle));
     if (!o.congestion.empty()) {
         const congestion_table found = congestion_of(r, o.congestion, o.traffic);
-        json["congestion"] = as_json(found);
+        out["congestion"] = as_json(found);
         text += "\n" + as_text(found);
     }
     if (!o.mix.empty()) {
         const mix_estimate found = estimate_mix(r, o.mix, o.traffic);
-        json["mix"] = as_json(found);
+        out["mix"] = as_json(found);
         text += "\n" + as_text(found);
     }
-    write_out(o.json ? json.dump(2) + '\n' : text);
+    write_out(o.json ? pretty(out) : text);
 }
 
 }  // namespace
 
-void add_topo(CLI::App& command, int&) {
+void add_topo(CLI::App* app, int&) {
     auto o = std::make_shared<topo_options>();
-    CLI::App* app = command.add_subcommand("topo", "describe a network: its bandwidth, and what collectives get of it");
-    app->add_option("NETWORK", o->network_text, "such as fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1")
+    add_value(*app, "NETWORK", o->network_text, "",
+              "such as fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1")
         ->required();
-    app->add_option("--routing", o->routing,
-                    "given, modulo, balanced, updown or dimension (default: given tables, dimension on grids, else\n"
-                    "balanced)")
-        ->type_name("NAME");
+    add_value(*app, "--routing", o->routing, "NAME",
+              "given, modulo, balanced, updown or dimension (default: given tables, dimension on grids, else\n"
+              "balanced)");
     add_integer(*app, "--patterns", o->patterns, "number of bisections", 1, 10000000,
                 "how many random bisections (default: 1000)");
     add_integer(*app, "--seed", o->seed, "seed", 0, INT32_MAX, "of random numbers (default: 1)");
-    app->add_option("--congestion", o->congestion,
-                    "also the congestion of a collective, of some of its algorithms, or of a pattern; may be repeated")
-        ->allow_extra_args(false)
-        ->type_name("WHAT");
-    app->add_option(
-           "--mix", o->mix,
-           "also what an application would gain by full bandwidth, which spends these percents of its time in\n"
-           "patterns: neighbours:3=27.4,tree=4.6")
-        ->type_name("WHAT=PERCENT[,...]");
+    add_value(*app, "--congestion", o->congestion, "WHAT",
+              "also the congestion of a collective, of some of its algorithms, or of a pattern; may be repeated")
+        ->allow_extra_args(false);
+    add_value(*app, "--mix", o->mix, "WHAT=PERCENT[,...]",
+              "also what an application would gain by full bandwidth, which spends these percents of its time in\n"
+              "patterns: neighbours:3=27.4,tree=4.6");
     o->traffic.add_to(*app);
     app->add_flag("--json", o->json, "print an object");
-    app->add_option("--svg", o->svg, "also draw it")->type_name("FILE");
+    add_value(*app, "--svg", o->svg, "FILE", "also draw it");
     std::string routings;
     for (const topology::method& m : topology::methods()) routings += fmt::format("  {:<10} {}\n", m.name, m.what);
-    app->footer(fmt::format(
-        "Effective bisection bandwidth: each endpoint of a random half sends to one of the other half, all at once; "
-        "the\n"
-        "mean share of a cable's bandwidth that they get, over many such patterns (Hoefler 2008, II.4). Forwarding\n"
-        "index: of the routes between all endpoints, how many share the busiest cable of a route.\n"
-        "Congestion: LARGEST is the sum over rounds of the most messages on one cable, CONNECTIONS the sum over "
-        "rounds\n"
-        "and messages of the most on a cable of each, CABLES the sum over rounds and cables. In a round each rank "
-        "sends\n"
-        "one message and receives one. SHARE is the bandwidth that messages get, if nobody waits for others, and if "
-        "all\n"
-        "wait for the last in each round. TIME: alpha + beta times the bytes on the busiest cable, over all rounds.\n"
-        "Patterns: {}.\n"
-        "Networks:\n{}"
-        "Routing:\n{}"
-        "Examples:\n"
-        "  rubato topo fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1\n"
-        "  rubato topo torus:8x8x8 --patterns 100 --json\n"
-        "  rubato topo dragonfly:routers=4,hosts=2,global=2 --routing updown --svg dragonfly.svg\n"
-        "  rubato topo tree:k=4,n=3 --congestion allreduce --bytes 1MiB\n"
-        "  rubato topo tree:k=4,n=3 --mix neighbours:3=27.4,tree=4.6",
-        topology::pattern_names(), topology::network_forms(), routings));
+    add_footer(*app, fmt::format(R"(
+Effective bisection bandwidth: each endpoint of a random half sends to one of the other half, all at once; the
+mean share of a cable's bandwidth that they get, over many such patterns (Hoefler 2008, II.4). Forwarding
+index: of the routes between all endpoints, how many share the busiest cable of a route.
+Congestion: LARGEST is the sum over rounds of the most messages on one cable, CONNECTIONS the sum over rounds
+and messages of the most on a cable of each, CABLES the sum over rounds and cables. In a round each rank sends
+one message and receives one. SHARE is the bandwidth that messages get, if nobody waits for others, and if all
+wait for the last in each round. TIME: alpha + beta times the bytes on the busiest cable, over all rounds.
+Patterns: {}.
+Networks:
+{}Routing:
+{}Examples:
+  rubato topo fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1
+  rubato topo torus:8x8x8 --patterns 100 --json
+  rubato topo dragonfly:routers=4,hosts=2,global=2 --routing updown --svg dragonfly.svg
+  rubato topo tree:k=4,n=3 --congestion allreduce --bytes 1MiB
+  rubato topo tree:k=4,n=3 --mix neighbours:3=27.4,tree=4.6)",
+                                 topology::pattern_names(), topology::network_forms(), routings));
     app->callback([o, app] { describe(*app, *o); });
 }
 

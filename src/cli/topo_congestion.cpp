@@ -1,11 +1,9 @@
 #include "cli/topo_congestion.hpp"
 
+#include "cli/columns.hpp"
 #include "cli/parallel.hpp"
-#include "cli/sim_effort.hpp"
+#include "cli/work_estimate.hpp"
 #include "simulate/at_scale.hpp"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +43,7 @@ named_traffic traffic_of_algorithm(const topology::routes& r, const algorithm& a
         p.segments = segments;
         if (a.uses_round_time()) p.round_time = segment_time(costs, part_offset(chunk, segments, 1));
         if (const auto unmet = unmet_need(a, p)) return {found.name, {}, 1, *unmet};
-        const effort takes = effort_to_simulate(a, p);
+        const work_estimate takes = work_to_simulate(a, p);
         if (takes.steps > most_steps) {
             if (segments == first) found.skipped = fmt::format("it has {:.1f} million steps", takes.steps / 1e6);
             break;
@@ -98,7 +96,7 @@ std::uint64_t count_rounds(const congestion_row& row) {
 }
 
 std::string rounds_text(const congestion_row& row) {
-    table lines{{"ROUNDS", "MESSAGES", "LARGEST", "MEAN", "CABLES", "BUSIEST"}};
+    table lines{{">ROUNDS", ">MESSAGES", ">LARGEST", ">MEAN", ">CABLES", ">BUSIEST"}};
     std::uint64_t first = 1;
     for (const topology::round_congestion& r : row.rounds) {
         const std::uint64_t last = first + r.times - 1;
@@ -109,7 +107,7 @@ std::string rounds_text(const congestion_row& row) {
              fmt::format("{}", r.sums.cables), format_bytes(r.busiest)});
         first = last + 1;
     }
-    return fmt::format("\n{}\n{}", row.of.name, align(lines, std::vector<bool>(6, true)));
+    return fmt::format("\n{}\n{}", row.of.name, align(lines));
 }
 
 }  // namespace
@@ -121,10 +119,9 @@ void traffic_options::add_to(CLI::App& app) {
                 "ranks on random endpoints, so many times (default: rank r on endpoint r)");
     add_integer(app, "-s,--segments", segments, "number of segments", 1, 1 << 20,
                 "of algorithms that cut vectors (default: what is best of 1, 4, 16, 64)");
-    app.add_option("-b,--bytes", bytes, "size of the vector, or of the buffer that has a chunk for each rank")
-        ->type_name("SIZE");
-    app.add_option("--model", model_text, "cost model of a message that is alone on its cables (default: curie)")
-        ->type_name("MODEL");
+    add_bytes(app, bytes);
+    add_value(app, "--model", model_text, "MODEL",
+              "cost model of a message that is alone on its cables (default: curie)");
     app.add_flag("--rounds", rounds, "also round by round");
 }
 
@@ -167,63 +164,82 @@ congestion_table congestion_of(const topology::routes& r, const std::vector<std:
     return found;
 }
 
+namespace {
+
+columns<congestion_row> columns_of(const congestion_table& t) {
+    const auto mean = [digits = t.mappings > 1 ? 1 : 0](double congestion_row::*what) {
+        return [=](const congestion_row& row) { return cell(fmt::format("{:.{}f}", row.*what, digits), row.*what); };
+    };
+    columns<congestion_row> all{
+        {"ALGORITHM", "id", [](const congestion_row& row) { return row.of.name; }},
+        {"", "ranks", [&t](const congestion_row&) { return t.ranks; }},
+        {">ROUNDS", "rounds", count_rounds},
+        {">LARGEST", "largest", mean(&congestion_row::largest)},
+        {">CONNECTIONS", "connections", mean(&congestion_row::connections)},
+        {">CABLES", "cables", mean(&congestion_row::cables)},
+        {">SHARE", "share",
+         [](const congestion_row& row) {
+             const auto [upper, lower] = std::pair(row.bandwidth.upper, row.bandwidth.lower);
+             return cell(fmt::format("{:.3f} to {:.3f}", lower, upper), files::json::array({lower, upper}));
+         }},
+    };
+    if (t.timed) {
+        all.push_back({">TIME", "time_ns", [](const congestion_row& row) { return time_ns(std::llround(row.ns)); }});
+        all.push_back({">SEGMENTS", "segments", [](const congestion_row& row) { return row.of.segments; }});
+    }
+    if (t.by_round)
+        all.push_back({"", "by_round", [](const congestion_row& row) {
+                           auto rounds = files::json::array();
+                           for (const topology::round_congestion& r : row.rounds)
+                               rounds.push_back({{"times", r.times},
+                                                 {"messages", r.messages},
+                                                 {"largest", r.sums.largest},
+                                                 {"connections", r.sums.connections},
+                                                 {"cables", r.sums.cables},
+                                                 {"busiest_bytes", r.busiest}});
+                           return cell("", rounds);
+                       }});
+    return all;
+}
+
+}  // namespace
+
 std::string as_text(const congestion_table& t) {
-    table lines{{"ALGORITHM", "ROUNDS", "LARGEST", "CONNECTIONS", "CABLES", "SHARE"}};
-    if (t.timed) lines[0].insert(lines[0].end(), {"TIME", "SEGMENTS"});
+    std::vector<congestion_row> done;
     std::string below;
-    const int digits = t.mappings > 1 ? 1 : 0;
+    std::string by_round;
     for (const congestion_row& row : t.rows) {
         if (!row.of.skipped.empty()) {
             below += fmt::format("{} skipped: {}\n", row.of.name, row.of.skipped);
             continue;
         }
-        lines.push_back({row.of.name, fmt::format("{}", count_rounds(row)), fmt::format("{:.{}f}", row.largest, digits),
-                         fmt::format("{:.{}f}", row.connections, digits), fmt::format("{:.{}f}", row.cables, digits),
-                         fmt::format("{:.3f} to {:.3f}", row.bandwidth.lower, row.bandwidth.upper)});
-        if (t.timed)
-            lines.back().insert(lines.back().end(),
-                                {format_time(time_ns(std::llround(row.ns))), fmt::format("{}", row.of.segments)});
+        done.push_back(row);
+        if (t.by_round) by_round += rounds_text(row);
     }
-    std::string text =
-        fmt::format("congestion of {} ranks, {}\n{}{}", t.ranks,
-                    t.mappings > 0 ? fmt::format("mean of {} random mappings", t.mappings) : "rank r on endpoint r",
-                    align(lines, {false, true, true, true, true, true, true, true}), below);
-    if (t.by_round)
-        for (const congestion_row& row : t.rows)
-            if (row.of.skipped.empty()) text += rounds_text(row);
-    return text;
+    return fmt::format("congestion of {} ranks, {}\n{}{}{}", t.ranks,
+                       t.mappings > 0 ? fmt::format("mean of {} random mappings", t.mappings) : "rank r on endpoint r",
+                       as_table(columns_of(t), done), below, by_round);
 }
 
-nlohmann::ordered_json as_json(const congestion_table& t) {
-    auto out = nlohmann::ordered_json::array();
-    for (const congestion_row& row : t.rows) {
-        if (!row.of.skipped.empty()) {
-            out.push_back({{"id", row.of.name}, {"skipped", row.of.skipped}});
-            continue;
-        }
-        nlohmann::ordered_json one{{"id", row.of.name},
-                                   {"ranks", t.ranks},
-                                   {"rounds", count_rounds(row)},
-                                   {"largest", row.largest},
-                                   {"connections", row.connections},
-                                   {"cables", row.cables},
-                                   {"share", {row.bandwidth.lower, row.bandwidth.upper}}};
-        if (t.timed) one.update({{"time_ns", std::llround(row.ns)}, {"segments", row.of.segments}});
-        if (t.by_round) {
-            auto rounds = nlohmann::ordered_json::array();
-            for (const topology::round_congestion& r : row.rounds)
-                rounds.push_back({{"times", r.times},
-                                  {"messages", r.messages},
-                                  {"largest", r.sums.largest},
-                                  {"connections", r.sums.connections},
-                                  {"cables", r.sums.cables},
-                                  {"busiest_bytes", r.busiest}});
-            one["by_round"] = std::move(rounds);
-        }
-        out.push_back(std::move(one));
-    }
+files::json as_json(const congestion_table& t) {
+    auto out = files::json::array();
+    for (const congestion_row& row : t.rows)
+        out.push_back(row.of.skipped.empty() ? as_object(columns_of(t), row)
+                                             : files::json{{"id", row.of.name}, {"skipped", row.of.skipped}});
     return out;
 }
+
+namespace {
+
+columns<mix_estimate::part> columns_of_mix() {
+    using part = mix_estimate::part;
+    return {
+        {"PATTERN", "pattern", [](const part& p) { return p.name; }},
+        {">TIME", "percent", [](const part& p) { return cell(percent(p.percent / 100), p.percent); }},
+        {">SHARE OF BANDWIDTH", "share", [](const part& p) { return cell(fmt::format("{:.3f}", p.share), p.share); }}};
+}
+
+}  // namespace
 
 mix_estimate estimate_mix(const topology::routes& r, const std::string& mix, const traffic_options& o) {
     mix_estimate found;
@@ -238,18 +254,13 @@ mix_estimate estimate_mix(const topology::routes& r, const std::string& mix, con
 }
 
 std::string as_text(const mix_estimate& m) {
-    table lines{{"PATTERN", "TIME", "SHARE OF BANDWIDTH"}};
-    for (const mix_estimate::part& p : m.parts)
-        lines.push_back({p.name, percent(p.percent / 100), fmt::format("{:.3f}", p.share)});
     return fmt::format("{}with full bandwidth: {} of the time (mean of {} random mappings)\n",
-                       align(lines, {false, true, true}), percent(m.remaining / 100, 2), m.mappings);
+                       as_table(columns_of_mix(), m.parts), percent(m.remaining / 100, 2), m.mappings);
 }
 
-nlohmann::ordered_json as_json(const mix_estimate& m) {
-    auto parts = nlohmann::ordered_json::array();
-    for (const mix_estimate::part& p : m.parts)
-        parts.push_back({{"pattern", p.name}, {"percent", p.percent}, {"share", p.share}});
-    return {{"parts", std::move(parts)}, {"remaining_percent", m.remaining}, {"mappings", m.mappings}};
+files::json as_json(const mix_estimate& m) {
+    return {
+        {"parts", as_array(columns_of_mix(), m.parts)}, {"remaining_percent", m.remaining}, {"mappings", m.mappings}};
 }
 
 }  // namespace rubato::cli

@@ -4,8 +4,6 @@
 #include "cli/command.hpp"
 #include "topology/congestion.hpp"
 
-#include <nlohmann/json_fwd.hpp>
-
 namespace rubato::cli {
 
 /// The options that say which messages there are.
@@ -54,7 +52,7 @@ struct congestion_table {
 congestion_table congestion_of(const topology::routes& r, const std::vector<std::string>& what,
                                const traffic_options& o);
 std::string as_text(const congestion_table& t);
-nlohmann::ordered_json as_json(const congestion_table& t);
+files::json as_json(const congestion_table& t);
 
 /// The time that an application would take with full bandwidth, in percents of what it takes (Hoefler 2008, II.4.4.2).
 struct mix_estimate {
@@ -69,6 +67,6 @@ struct mix_estimate {
 };
 mix_estimate estimate_mix(const topology::routes& r, const std::string& mix, const traffic_options& o);
 std::string as_text(const mix_estimate& m);
-nlohmann::ordered_json as_json(const mix_estimate& m);
+files::json as_json(const mix_estimate& m);
 
 }  // namespace rubato::cli

@@ -1,22 +1,18 @@
 // rubato tune: which algorithm is best whatever the arrivals are, as a file for who chooses?
 #include "cli/tune.hpp"
 
-#include "cli/command.hpp"
+#include "cli/columns.hpp"
 #include "cli/parallel.hpp"
 #include "files/output_file.hpp"
 #include "rubato/arrival.hpp"
-#include "tune/as_text.hpp"
-#include "tune/own_rules.hpp"
 #include "tune/problems.hpp"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include "tune/tuning.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
-
+#include <set>
 namespace rubato::cli {
 namespace {
 
@@ -52,11 +48,9 @@ double parse_margin(std::string_view text) {
 
 template <class T, class Parse>
 std::vector<T> sorted_list(const std::vector<std::string>& lists, Parse parse) {
-    std::vector<T> all;
-    for (const std::string& item : split_lists(lists)) all.push_back(parse(item));
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    std::set<T> all;
+    for (const std::string& item : split_lists(lists)) all.insert(parse(item));
+    return {all.begin(), all.end()};
 }
 
 const tune::library* library_of(const tune_options& o) {
@@ -179,44 +173,35 @@ std::vector<tuned_row> rows_of(const std::vector<tune::decided>& all, bool class
     return rows;
 }
 
-std::string as_table(const std::vector<tuned_row>& rows) {
-    table lines{
-        {"COLLECTIVE", "RANKS", "BYTES", "IMBALANCE", "CHOICE", "WORST REGRET", "MEAN", "OTHERWISE", "WORST", "MEAN"}};
-    for (const tuned_row& r : rows) {
-        const auto regret = [](const tune::regret* g, double tune::regret::*by) { return g ? percent(g->*by) : "-"; };
-        const tune::regret* const own = r.chosen ? &r.chosen->expected : nullptr;
-        const tune::regret* const other = r.chosen && r.chosen->of_otherwise ? &*r.chosen->of_otherwise : nullptr;
-        lines.push_back({std::string(traits(r.of->what).name), std::to_string(r.of->ranks), format_bytes(r.of->bytes),
-                         imbalance_text(r.imbalance), r.chosen ? to_string(r.chosen->use) : "left alone",
-                         regret(own, &tune::regret::worst), regret(own, &tune::regret::mean),
-                         r.of->otherwise ? to_string(*r.of->otherwise) : "not known",
-                         regret(other, &tune::regret::worst), regret(other, &tune::regret::mean)});
-    }
-    return align(lines, {false, true, true, true, false, true, true, false, true, true});
-}
-
-std::string as_json(const std::vector<tuned_row>& rows) {
-    using nlohmann::ordered_json;
-    auto out = ordered_json::array();
-    for (const tuned_row& r : rows) {
-        ordered_json one{{"collective", traits(r.of->what).name},
-                         {"ranks", r.of->ranks},
-                         {"bytes", r.of->bytes},
-                         {"imbalance_ns", r.imbalance ? ordered_json(r.imbalance->count()) : ordered_json()},
-                         {"otherwise", r.of->otherwise ? ordered_json(to_string(*r.of->otherwise)) : ordered_json()},
-                         {"choice", nullptr}};
-        if (r.chosen) {
-            one["choice"] = to_string(r.chosen->use);
-            one["worst_regret"] = r.chosen->expected.worst;
-            one["mean_regret"] = r.chosen->expected.mean;
-        }
-        if (r.chosen && r.chosen->of_otherwise) {
-            one["otherwise_worst_regret"] = r.chosen->of_otherwise->worst;
-            one["otherwise_mean_regret"] = r.chosen->of_otherwise->mean;
-        }
-        out.push_back(std::move(one));
-    }
-    return out.dump(2) + '\n';
+columns<tuned_row> columns_of_choices() {
+    using tune::regret;
+    const auto share = [](const regret* g, double regret::*by) { return g ? cell(percent(g->*by), g->*by) : cell(); };
+    const auto own = [share](double regret::*by) {
+        return [=](const tuned_row& r) { return share(r.chosen ? &r.chosen->expected : nullptr, by); };
+    };
+    const auto other = [share](double regret::*by) {
+        return [=](const tuned_row& r) {
+            return share(r.chosen && r.chosen->of_otherwise ? &*r.chosen->of_otherwise : nullptr, by);
+        };
+    };
+    const auto otherwise = [](const tuned_row& r) {
+        return r.of->otherwise ? cell(to_string(*r.of->otherwise)) : cell("not known", nullptr);
+    };
+    return {
+        {"COLLECTIVE", "collective", [](const tuned_row& r) { return traits(r.of->what).name; }},
+        {">RANKS", "ranks", [](const tuned_row& r) { return r.of->ranks; }},
+        {">BYTES", "bytes", [](const tuned_row& r) { return bytes_cell(r.of->bytes); }},
+        {">IMBALANCE", "imbalance_ns",
+         [](const tuned_row& r) { return cell(imbalance_text(r.imbalance), r.imbalance); }},
+        {"", "otherwise", otherwise},
+        {"CHOICE", "choice",
+         [](const tuned_row& r) { return r.chosen ? cell(to_string(r.chosen->use)) : cell("left alone", nullptr); }},
+        {">WORST REGRET", "worst_regret", own(&regret::worst)},
+        {">MEAN", "mean_regret", own(&regret::mean)},
+        {"OTHERWISE", "", otherwise},
+        {">WORST", "otherwise_worst_regret", other(&regret::worst)},
+        {">MEAN", "otherwise_mean_regret", other(&regret::mean)},
+    };
 }
 
 std::string file_text(const tune_options& o, const std::vector<tune::decided>& all,
@@ -227,20 +212,20 @@ std::string file_text(const tune_options& o, const std::vector<tune::decided>& a
                        to_string(tune::own_rules(all, network)));
 }
 
-std::vector<tune::timed_problem> timed(const tune_options& o, const std::optional<model>& network,
-                                       const tune::contenders& who, const work_sharing& share, bool& helped) {
+/// Nothing on a rank that only helped.
+std::optional<std::vector<tune::timed_problem>> timed(const tune_options& o, const std::optional<model>& network,
+                                                      const tune::contenders& who, const work_sharing& share) {
     if (!o.measured.empty()) {
-        helped = !share(0, {});
-        return helped ? std::vector<tune::timed_problem>{} : tune::measured_ways(o.measured, who);
+        if (!share(0, {})) return std::nullopt;
+        return tune::measured_ways(o.measured, who);
     }
     const std::vector<tune::asked_problem> problems =
         o.program.empty() ? asked_problems(o, *network) : program_problems(o);
     const auto texts = share(
         problems.size(), [&](std::size_t i) { return tune::as_text(tune::simulate_ways(problems[i], *network, who)); });
+    if (!texts) return std::nullopt;
     std::vector<tune::timed_problem> all;
-    helped = !texts;
-    if (texts)
-        for (const std::string& t : *texts) all.push_back(tune::from_text(t));
+    for (const std::string& t : *texts) all.push_back(tune::from_text(t));
     return all;
 }
 
@@ -252,20 +237,18 @@ void run_tune(const CLI::App& app, const tune_options& o, const work_sharing& sh
                                 .keeps_unknown = o.format != "rubato"};
     const tune::contenders who{library_of(o), o.early, !o.noncommutative};
     const std::optional<model> network = network_of(o);
-    bool helped = false;
-    const std::vector<tune::timed_problem> problems = timed(o, network, who, share, helped);
-    if (helped) return;
+    const auto problems = timed(o, network, who, share);
+    if (!problems) return;
     std::vector<tune::decided> all;
-    for (const tune::timed_problem& p : problems)
+    for (const tune::timed_problem& p : *problems)
         if (!p.ways.empty()) all.push_back(tune::decide(p, demands));
     const std::string text = file_text(o, all, network);
     const std::vector<tuned_row> rows = rows_of(all, o.format == "rubato");
     if (o.output.empty() && !o.json) return write_out(text);
     if (!o.output.empty()) file.write(text);
-    write_out(o.json ? as_json(rows) : as_table(rows));
+    const columns<tuned_row> shown = columns_of_choices();
+    write_out(o.json ? as_array(shown, rows).dump(2) + '\n' : as_table(shown, rows));
 }
-
-}  // namespace
 
 std::optional<std::vector<std::string>> share_among_cores(std::size_t count,
                                                           const std::function<std::string(std::size_t)>& work) {
@@ -274,74 +257,65 @@ std::optional<std::vector<std::string>> share_among_cores(std::size_t count,
     return all;
 }
 
-void add_tune_command(CLI::App& command, std::function<void(const std::function<void(const work_sharing&)>&)> run) {
+}  // namespace
+
+void add_tune(CLI::App* app, int& status) {
     auto o = std::make_shared<tune_options>();
-    CLI::App* app = command.add_subcommand("tune", "write which algorithm to use, for Rubato, Open MPI or MPICH");
-    app->add_option("COLLECTIVE", o->what, "such as reduce bcast, or all");
-    app->add_option("-p,--ranks", o->ranks, "numbers of ranks, such as 8,16,32")->type_name("N[,N...]");
-    app->add_option("-b,--bytes", o->bytes, "sizes of vectors, or of buffers that have a chunk for each rank")
-        ->type_name("SIZE[,SIZE...]");
-    app->add_option("--model", o->model_text, "cost model of the network, as 'rubato sim' has it (default: curie)")
-        ->type_name("MODEL");
-    app->add_option("--arrivals", o->arrivals,
-                    "when ranks arrive; may be given several times (default: together, one rank late, at random)")
-        ->type_name("PATTERN")
+    add_value(*app, "COLLECTIVE", o->what, "", "such as reduce bcast, or all");
+    add_value(*app, "-p,--ranks", o->ranks, "N[,N...]", "numbers of ranks, such as 8,16,32");
+    add_value(*app, "-b,--bytes", o->bytes, "SIZE[,SIZE...]",
+              "sizes of vectors, or of buffers that have a chunk for each rank");
+    add_value(*app, "--model", o->model_text, "MODEL",
+              "cost model of the network, as 'rubato sim' has it (default: curie)");
+    add_value(*app, "--arrivals", o->arrivals, "PATTERN",
+              "when ranks arrive; may be given several times (default: together, one rank late, at random)")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_integer(*app, "--seed", o->seed, "seed", 0, 1 << 30, "of the default's random arrivals (default: 1)");
-    app->add_option("--measured", o->measured, "files of 'rubato bench', instead of a model")->type_name("FILE");
-    app->add_option("--program", o->program, "file of 'rubato exec': the program's operations and arrivals")
-        ->type_name("FILE");
-    app->add_option("--format", o->format, "of the file: rubato, openmpi (4.1) or mpich (4.0) (default: rubato)")
-        ->check(CLI::IsMember({"rubato", "openmpi", "mpich"}).description(""))
-        ->type_name("FORMAT");
-    app->add_option("--regret", o->regret, "what is made small: the worst regret or the mean (default: worst)")
-        ->check(CLI::IsMember({"worst", "mean"}).description(""))
-        ->type_name("worst|mean");
-    app->add_option(
-           "--margin", o->margin,
-           "openmpi, mpich, --measured: by how much a choice must be better than the library's own (default: 10%)")
-        ->type_name("SHARE");
+    add_value(*app, "--measured", o->measured, "FILE", "files of 'rubato bench', instead of a model");
+    add_value(*app, "--program", o->program, "FILE", "file of 'rubato exec': the program's operations and arrivals");
+    add_choice(*app, "--format", o->format, {"rubato", "openmpi", "mpich"}, "FORMAT",
+               "of the file: rubato, openmpi (4.1) or mpich (4.0) (default: rubato)");
+    add_choice(*app, "--regret", o->regret, {"worst", "mean"}, "worst|mean",
+               "what is made small: the worst regret or the mean (default: worst)");
+    add_value(*app, "--margin", o->margin, "SHARE",
+              "openmpi, mpich, --measured: by how much a choice must be better than the library's own (default: 10%)");
     app->add_flag("--early", o->early, "rubato: also early forms, which begin before their rank arrives");
     app->add_flag("--noncommutative", o->noncommutative, "only algorithms that keep the order of operands");
-    app->add_option("-o,--output", o->output, "the file (default: standard output, without the table of choices)")
-        ->type_name("FILE");
+    add_value(*app, "-o,--output", o->output, "FILE",
+              "the file (default: standard output, without the table of choices)");
     app->add_flag("--json", o->json, "print the choices as an array, instead of the table");
-    app->footer(
-        "For each collective, number of ranks and size, every algorithm is simulated under every pattern of arrivals\n"
-        "(--model), or taken as it was measured (--measured). Its regret under a pattern is the time that it loses to\n"
-        "the best algorithm for that pattern, as a share of the shortest call of the problem. The choice has the\n"
-        "smallest worst (or mean) regret. Rubato's rules also have a choice for arrivals that are nearly balanced "
-        "(spread\n"
-        "below half of the shortest call), for late ones (up to four calls) and for very late ones; 'any' is for all.\n"
-        "For Open MPI and MPICH only algorithms are considered that the library has, too. A rule is written where it "
-        "is\n"
-        "better than what the library does by itself by the margin, and slower (by 1 %) under no pattern; elsewhere "
-        "the "
-        "library\n"
-        "is left alone. A choice holds from its ranks up to the next ones, the last up to twice its ranks, and for "
-        "sizes\n"
-        "up to halfway to the next ones.\n"
-        "Use: rubato exec --mode rules=FILE, rubato choose --rules FILE, communicator::use_rules;\n"
-        "mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE;\n"
-        "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE. Open MPI follows its file for operators that do not commute,\n"
-        "too: programs that have such operators need --noncommutative.\n"
-        "Under mpirun the ranks share the work; the result does not depend on their number.\n"
-        "Examples:\n"
-        "  rubato tune reduce bcast --ranks 8,16 --bytes 16KiB,256KiB,4MiB --model file:cluster.model -o "
-        "cluster.rules\n"
-        "  rubato tune all --ranks 16 --bytes 64KiB,1MiB --model file:cluster.model --format openmpi -o tuned.conf\n"
-        "  rubato tune allreduce --ranks 64 --bytes 1MiB --arrivals balanced --arrivals uniform:max=5ms,seed=1\n"
-        "  rubato tune --program run.rubato --format mpich -o tuned.json\n"
-        "  mpirun -n 32 rubato tune all --ranks 64,128,256 --bytes 1KiB,32KiB,1MiB -o large.rules");
-    app->callback(
-        [o, app, run = std::move(run)] { run([o, app](const work_sharing& share) { run_tune(*app, *o, share); }); });
-}
-
-#ifndef RUBATO_CLI_MPI
-void add_tune(CLI::App& command, int&) {
-    add_tune_command(command, [](const auto& tune) { tune(share_among_cores); });
-}
+    add_footer(*app, R"(
+For each collective, number of ranks and size, every algorithm is simulated under every pattern of arrivals
+(--model), or taken as it was measured (--measured). Its regret under a pattern is the time that it loses to
+the best algorithm for that pattern, as a share of the shortest call of the problem. The choice has the
+smallest worst (or mean) regret. Rubato's rules also have a choice for arrivals that are nearly balanced (spread
+below half of the shortest call), for late ones (up to four calls) and for very late ones; 'any' is for all.
+For Open MPI and MPICH only algorithms are considered that the library has, too. A rule is written where it is
+better than what the library does by itself by the margin, and slower (by 1 %) under no pattern; elsewhere the library
+is left alone. A choice holds from its ranks up to the next ones, the last up to twice its ranks, and for sizes
+up to halfway to the next ones.
+Use: rubato exec --mode rules=FILE, rubato choose --rules FILE, communicator::use_rules;
+mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE;
+MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE=FILE. Open MPI follows its file for operators that do not commute,
+too: programs that have such operators need --noncommutative.
+Under mpirun the ranks share the work; the result does not depend on their number.
+Examples:
+  rubato tune reduce bcast --ranks 8,16 --bytes 16KiB,256KiB,4MiB --model file:cluster.model -o cluster.rules
+  rubato tune all --ranks 16 --bytes 64KiB,1MiB --model file:cluster.model --format openmpi -o tuned.conf
+  rubato tune allreduce --ranks 64 --bytes 1MiB --arrivals balanced --arrivals uniform:max=5ms,seed=1
+  rubato tune --program run.rubato --format mpich -o tuned.json
+  mpirun -n 32 rubato tune all --ranks 64,128,256 --bytes 1KiB,32KiB,1MiB -o large.rules)");
+    app->callback([o, app, &status] {
+        const auto tune = [&](const work_sharing& share) { run_tune(*app, *o, share); };
+#ifdef RUBATO_CLI_MPI
+        if (const std::optional<int> ended = tune_on_ranks(tune)) {
+            status = *ended;
+            return;
+        }
 #endif
+        tune(share_among_cores);
+    });
+}
 
 }  // namespace rubato::cli

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,11 +12,8 @@ namespace rubato::cli {
 using work_sharing = std::function<std::optional<std::vector<std::string>>(
     std::size_t count, const std::function<std::string(std::size_t)>& work)>;
 
-/// On the cores of this process.
-std::optional<std::vector<std::string>> share_among_cores(std::size_t count,
-                                                          const std::function<std::string(std::size_t)>& work);
-
-/// Adds 'rubato tune'. `run` is given what to do, and calls it with a way to share the work.
-void add_tune_command(CLI::App& command, std::function<void(const std::function<void(const work_sharing&)>&)> run);
+/// Under mpirun: calls `tune` with a way to share the work among the ranks; returns the exit status. Nothing if there
+/// is one rank.
+std::optional<int> tune_on_ranks(const std::function<void(const work_sharing&)>& tune);
 
 }  // namespace rubato::cli

@@ -1,17 +1,13 @@
 // rubato verify: are the schedules right?
 #include "rubato/verify.hpp"
-#include "rubato/algorithm.hpp"
 
-#include "choose/steps.hpp"
 #include "cli/command.hpp"
-#include "cli/effort.hpp"
 #include "cli/parallel.hpp"
-#include "cli/schedule_json.hpp"
+#include "cli/show_schedules.hpp"
+#include "cli/work_estimate.hpp"
 #include "rubato/arrival.hpp"
-#include "rubato/problem.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -46,16 +43,14 @@ constexpr double longest_verification_ns = 15 * 60e9;
 std::vector<std::int32_t> parse_ranges(std::string_view text) {
     constexpr std::int32_t most = 4096;
     std::vector<std::int32_t> numbers;
-    for (;;) {
-        const std::string_view item = text.substr(0, text.find(','));
+    for (const std::string& item : split_lists({std::string(text)})) {
         const std::size_t dash = item.find('-');
         const auto low = parse_integer(item.substr(0, dash), "number of ranks", 1, most);
         const auto high =
-            dash == std::string_view::npos ? low : parse_integer(item.substr(dash + 1), "number of ranks", low, most);
+            dash == std::string::npos ? low : parse_integer(item.substr(dash + 1), "number of ranks", low, most);
         for (std::int64_t n = low; n <= high; ++n) numbers.push_back(static_cast<std::int32_t>(n));
-        if (item.size() == text.size()) return each_once(numbers);
-        text.remove_prefix(item.size() + 1);
     }
+    return each_once(numbers);
 }
 
 std::vector<std::int32_t> prime_factors(std::int32_t n) {
@@ -68,20 +63,16 @@ std::vector<std::int32_t> prime_factors(std::int32_t n) {
 std::vector<std::vector<std::int32_t>> radices(const algorithm& a, std::int32_t ranks) {
     if (!a.takes_radix) return {{}};
     if (!a.has(need::radix_product)) return {{}, {2}, {3}, {4}};
-    std::vector<std::vector<std::int32_t>> all{{}, {ranks}, prime_factors(ranks)};
-    all.emplace_back(all.back().rbegin(), all.back().rend());
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    const std::vector<std::int32_t> primes = prime_factors(ranks);
+    const std::set<std::vector<std::int32_t>> all{{}, {ranks}, primes, {primes.rbegin(), primes.rend()}};
+    return {all.begin(), all.end()};
 }
 
 std::vector<std::int32_t> roots(const algorithm& a, std::int32_t ranks, std::int32_t limit) {
     if (!traits(a.what).rooted) return {0};
-    std::vector<std::int32_t> all{0, ranks / 2, ranks - 1};
-    for (std::int32_t r = 1; r < ranks && ranks <= limit; ++r) all.push_back(r);
-    std::ranges::sort(all);
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return all;
+    std::set<std::int32_t> all{0, ranks / 2, ranks - 1};
+    for (std::int32_t r = 1; r < ranks && ranks <= limit; ++r) all.insert(r);
+    return {all.begin(), all.end()};
 }
 
 /// Patterns of every kind; in the first, all ranks arrive together.
@@ -209,11 +200,11 @@ verify_outcome try_all(const algorithm& a, std::int32_t ranks, const verify_opti
 struct item {
     const algorithm* a;
     std::int32_t ranks;
-    effort takes{};
+    work_estimate takes{};
 };
 
 /// For work done one after the other: times add up, and memory is used again.
-void add(effort& sum, const effort& e) {
+void add(work_estimate& sum, const work_estimate& e) {
     sum.steps += e.steps;
     sum.ns += e.ns;
     sum.bytes = std::max(sum.bytes, e.bytes);
@@ -221,10 +212,10 @@ void add(effort& sum, const effort& e) {
 
 /// Problems that differ only in arrivals, hosts and operators have about the same number of steps.
 void look_at(item& i, const verify_options& o) {
-    std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, effort> known;
+    std::map<std::pair<std::uint32_t, std::vector<std::int32_t>>, work_estimate> known;
     for_each_problem(*i.a, i.ranks, o, [&](const problem& p, const circumstances&) {
         const auto [found, fresh] = known.try_emplace({p.segments, p.radix});
-        if (fresh) found->second = effort(expected_steps(*i.a, p), to_verify);
+        if (fresh) found->second = work_estimate(expected_steps(*i.a, p), to_verify);
         add(i.takes, found->second);
     });
 }
@@ -246,7 +237,7 @@ std::vector<const algorithm*> chosen_by(const verify_options& o) {
 void look_at_all(std::vector<item>& items, const verify_options& o) {
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     std::mutex mutex;
-    effort all;
+    work_estimate all;
     std::atomic<bool> too_large = false;
     for_each_in_parallel(items.size(), "looked at", [&](std::size_t i) {
         if (too_large) return;
@@ -309,21 +300,19 @@ void print(const verify_outcome& result, bool json) {
         write_out(text + fmt::format("{} schedules verified, {} wrong\n", result.schedules, result.wrong));
         return;
     }
-    nlohmann::ordered_json j{
-        {"schedules", result.schedules}, {"wrong", result.wrong}, {"findings", nlohmann::json::array()}};
+    auto findings = files::json::array();
     for (const finding& f : result.findings)
-        j["findings"].push_back({{"id", f.id}, {"finding", f.text}, {"command", f.command}});
-    write_out(j.dump(2) + '\n');
+        findings.push_back({{"id", f.id}, {"finding", f.text}, {"command", f.command}});
+    const files::json all{{"schedules", result.schedules}, {"wrong", result.wrong}, {"findings", findings}};
+    write_out(pretty(all));
 }
 
 }  // namespace
 
-void add_verify(CLI::App& command, int& status) {
+void add_verify(CLI::App* app, int& status) {
     auto o = std::make_shared<verify_options>();
     o->ranks = parse_ranges("1-33");
-    CLI::App* app =
-        command.add_subcommand("verify", "prove that schedules are right, by running them on symbolic values");
-    app->add_option("ID", o->ids, "the algorithms (default: all)");
+    add_value(*app, "ID", o->ids, "", "the algorithms (default: all)");
     app->add_option_function<std::string>(
            "-p,--ranks", [o](const std::string& text) { o->ranks = parse_ranges(text); },
            "numbers of ranks (default: 1-33)")
@@ -337,18 +326,17 @@ void add_verify(CLI::App& command, int& status) {
            },
            "numbers of segments, for algorithms that cut vectors (default: 1,2,3,8)")
         ->type_name("N[,N...]");
-    app->add_option("--file", o->file,
-                    "verify the schedules in this file, made by 'rubato schedule --format json' or NBC_Sched_save")
-        ->type_name("FILE");
+    add_value(*app, "--file", o->file, "FILE",
+              "verify the schedules in this file, made by 'rubato schedule --format json' or NBC_Sched_save");
     app->add_flag("--force", o->force, "verify even if that takes long or gigabytes");
     app->add_flag("--json", o->json, "print an object with the numbers and the findings");
-    app->footer(
-        "Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and\n"
-        "round time that make a difference to it. Exit status 1 if anything is wrong.\n"
-        "Examples:\n"
-        "  rubato verify\n"
-        "  rubato verify reduce/binomial --ranks 1-16,64,127-129\n"
-        "  rubato verify --file mine.json");
+    add_footer(*app, R"(
+Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and
+round time that make a difference to it. Exit status 1 if anything is wrong.
+Examples:
+  rubato verify
+  rubato verify reduce/binomial --ranks 1-16,64,127-129
+  rubato verify --file mine.json)");
     app->callback([o, app, &status] {
         for (const char* other : {"ID", "--ranks", "--root-limit", "--segments"})
             if (!o->file.empty() && app->count(other) > 0)

@@ -1,7 +1,6 @@
 // rubato watch: the report of a program that is still running, again and again.
 #include "cli/command.hpp"
-#include "cli/observed_text.hpp"
-#include "observe/observation.hpp"
+#include "cli/report_text.hpp"
 
 #include <fmt/format.h>
 
@@ -71,23 +70,20 @@ void watch(const watch_options& o) {
 
 }  // namespace
 
-void add_watch(CLI::App& command, int&) {
+void add_watch(CLI::App* app, int&) {
     auto o = std::make_shared<watch_options>();
-    CLI::App* app = command.add_subcommand("watch", "look at a program that 'rubato exec' has started, while it runs");
-    app->add_option("FILE", o->file, "the output that the program was given, or will write")->required();
-    app->add_option("--every", o->every, "time between two looks (default: 1s)")->type_name("TIME");
+    add_value(*app, "FILE", o->file, "", "the output that the program was given, or will write")->required();
+    add_value(*app, "--every", o->every, "TIME", "time between two looks (default: 1s)");
     add_integer(*app, "--times", o->times, "NUMBER", 0, most_times,
                 "end after so many looks (default: when the program ends)");
-    app->footer(
-        "Shows what 'rubato report' would show of the program so far: its diagnosis and the rows in which most time "
-        "was\n"
-        "spent. It reads FILE.parts, into which every rank writes while it runs, and does not disturb the program. It "
-        "ends\n"
-        "when no rank on this host runs any more. On a terminal each look replaces the one before.\n"
-        "Examples:\n"
-        "  rubato watch solver.rubato\n"
-        "  rubato watch solver.rubato --times 1\n"
-        "  rubato watch solver.rubato --every 10s --times 6");
+    add_footer(*app, R"(
+Shows what 'rubato report' would show of the program so far: its diagnosis and the rows in which most time was
+spent. It reads FILE.parts, into which every rank writes while it runs, and does not disturb the program. It ends
+when no rank on this host runs any more. On a terminal each look replaces the one before.
+Examples:
+  rubato watch solver.rubato
+  rubato watch solver.rubato --times 1
+  rubato watch solver.rubato --every 10s --times 6)");
     app->callback([o] { watch(*o); });
 }
 

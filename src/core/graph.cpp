@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace rubato {
 namespace {
 
-using lists = std::vector<std::vector<std::int32_t>>;
+using rank_lists = std::vector<std::vector<std::int32_t>>;
 
 std::vector<std::int32_t> parse_sizes(std::string_view text, std::int32_t ranks) {
     std::vector<std::int32_t> sizes;
@@ -38,10 +40,10 @@ std::vector<std::int32_t> coordinates(std::int32_t r, const std::vector<std::int
 }
 
 /// All ranks that differ by at most one in every dimension, around a torus; a rank may be met several times.
-lists moore(const std::vector<std::int32_t>& sizes, std::int32_t ranks, std::int32_t sign) {
+rank_lists moore(const std::vector<std::int32_t>& sizes, std::int32_t ranks, std::int32_t sign) {
     std::int32_t places = 1;
     for (std::size_t d = 0; d < sizes.size(); ++d) places *= 3;
-    lists all(static_cast<std::size_t>(ranks));
+    rank_lists all(static_cast<std::size_t>(ranks));
     for (std::int32_t r = 0; r < ranks; ++r) {
         const std::vector<std::int32_t> at = coordinates(r, sizes);
         for (std::int32_t place = 0; place < places; ++place) {
@@ -59,16 +61,16 @@ lists moore(const std::vector<std::int32_t>& sizes, std::int32_t ranks, std::int
 }
 
 /// Sources in the order of ranks.
-lists sources_for(const lists& destinations) {
-    lists sources(destinations.size());
+rank_lists sources_for(const rank_lists& destinations) {
+    rank_lists sources(destinations.size());
     for (std::size_t r = 0; r < destinations.size(); ++r)
         for (const std::int32_t d : destinations[r])
             sources[static_cast<std::size_t>(d)].push_back(static_cast<std::int32_t>(r));
     return sources;
 }
 
-lists parse_edges(std::string_view text, std::int32_t ranks) {
-    lists destinations(static_cast<std::size_t>(ranks));
+rank_lists parse_edges(std::string_view text, std::int32_t ranks) {
+    rank_lists destinations(static_cast<std::size_t>(ranks));
     for (const std::string_view edge : split_fields(text)) {
         const std::size_t arrow = edge.find('>');
         if (arrow == std::string_view::npos)
@@ -81,8 +83,8 @@ lists parse_edges(std::string_view text, std::int32_t ranks) {
     return destinations;
 }
 
-lists random_edges(std::int64_t degree, std::uint64_t seed, std::int32_t ranks) {
-    lists destinations(static_cast<std::size_t>(ranks));
+rank_lists random_edges(std::int64_t degree, std::uint64_t seed, std::int32_t ranks) {
+    rank_lists destinations(static_cast<std::size_t>(ranks));
     splitmix random(seed);
     for (auto& mine : destinations)
         for (std::int64_t i = 0; i < degree; ++i)
@@ -108,6 +110,37 @@ std::vector<edge_end> ends_of(const std::vector<neighbour>& all, const std::vect
     return ends;
 }
 
+/// Whether all ranks have the same neighbours in a torus of these sizes, given those of rank 0.
+bool is_same_everywhere(const graph& g, const torus_view& t) {
+    for (rank r; r.value < g.ranks(); ++r.value) {
+        const auto to = g.destinations(r);
+        if (to.size() != t.offsets.size() || g.sources(r).size() != t.offsets.size()) return false;
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            rank there = r;
+            for (std::size_t d = 0; d < t.sizes.size(); ++d) there = t.shifted(there, d, t.offsets[i][d]);
+            if (to[i].rank != there.value || static_cast<std::uint32_t>(to[i].chunk) != t.targets[i]) return false;
+        }
+    }
+    return true;
+}
+
+/// Calls use(sizes) with every torus of so many ranks, of up to three dimensions of two ranks or more.
+template <class Use>
+void for_each_torus(std::int32_t ranks, std::vector<std::int32_t>& sizes, const Use& use) {
+    if (ranks > 1) {
+        sizes.push_back(ranks);
+        use(sizes);
+        sizes.pop_back();
+    }
+    if (sizes.size() == 2) return;
+    for (std::int32_t first = 2; first <= ranks / 2; ++first) {
+        if (ranks % first != 0) continue;
+        sizes.push_back(first);
+        for_each_torus(ranks / first, sizes, use);
+        sizes.pop_back();
+    }
+}
+
 }  // namespace
 
 /// What follows from all edges.
@@ -118,12 +151,12 @@ void graph::look_at_all() {
     torus_ = find_torus();
 }
 
-graph::graph(const lists& sources, const lists& destinations) {
+graph::graph(const rank_lists& sources, const rank_lists& destinations) {
     if (sources.size() != destinations.size())
         throw error(fmt::format("sources of {} ranks and destinations of {}", sources.size(), destinations.size()),
                     "each rank has both", "give as many lists of either kind");
     const auto ranks = static_cast<std::int32_t>(sources.size());
-    const auto take = [ranks](const lists& all, std::vector<neighbour>& into, std::vector<std::size_t>& first) {
+    const auto take = [ranks](const rank_lists& all, std::vector<neighbour>& into, std::vector<std::size_t>& first) {
         for (std::int32_t r = 0; r < ranks; ++r) {
             for (const std::int32_t other : all[static_cast<std::size_t>(r)]) {
                 if (other < -1 || other >= ranks)
@@ -221,7 +254,7 @@ std::shared_ptr<const graph> parse_graph(std::string_view text, std::int32_t ran
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
     const std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-    const auto of = [](const lists& destinations) {
+    const auto of = [](const rank_lists& destinations) {
         return std::make_shared<const graph>(sources_for(destinations), destinations);
     };
     if (kind == "grid" || kind == "torus") {
@@ -233,7 +266,7 @@ std::shared_ptr<const graph> parse_graph(std::string_view text, std::int32_t ran
         return std::make_shared<const graph>(moore(sizes, ranks, -1), moore(sizes, ranks, 1));
     }
     if (kind == "ring" && rest.empty()) return std::make_shared<const graph>(graph::grid({ranks}, {true}));
-    if (kind == "none" && rest.empty()) return of(lists(static_cast<std::size_t>(ranks)));
+    if (kind == "none" && rest.empty()) return of(rank_lists(static_cast<std::size_t>(ranks)));
     if (kind == "edges") return of(parse_edges(rest, ranks));
     if (kind == "random") {
         const std::size_t comma = rest.find(',');
@@ -265,6 +298,55 @@ std::vector<std::string> graphs_to_try(std::int32_t ranks) {
     if (ranks > 1) all.insert(all.end(), {"edges:0>1", "edges:0>1,0>1,1>0", "edges:1>0,0>0,1>0,1>1"});
     if (ranks > 2) all.push_back("edges:0>2,2>0,0>2,0>0,1>1");
     return all;
+}
+
+rank torus_view::shifted(rank from, std::size_t dimension, std::int32_t by) const {
+    std::int32_t stride = 1;
+    for (std::size_t d = sizes.size(); --d > dimension;) stride *= sizes[d];
+    const std::int32_t size = sizes[dimension];
+    const std::int32_t at = from.value / stride % size;
+    return rank(from.value + ((at + by % size + size) % size - at) * stride);
+}
+
+std::size_t torus_view::directions() const {
+    std::set<std::pair<std::size_t, std::int32_t>> all;
+    for (const auto& o : offsets)
+        for (std::size_t d = 0; d < o.size(); ++d)
+            if (o[d] != 0) all.emplace(d, o[d]);
+    return all.size();
+}
+
+/// Which graphs look the same from all ranks of a torus.
+///
+/// Combining neighbour exchanges need a graph that looks the same from all ranks of a torus, and MPI's distributed
+/// graphs have no dimensions. So, once for a graph, a grid's own sizes and all ways to arrange the ranks in up to three
+/// dimensions are tried, and the one with the fewest directions is taken.
+std::optional<torus_view> graph::find_torus() const {
+    if (ranks() == 0) return std::nullopt;
+    const auto first = destinations(rank(0));
+    if (!std::ranges::all_of(first, &neighbour::exists)) return std::nullopt;
+    std::optional<torus_view> best;
+    const auto consider = [&](const std::vector<std::int32_t>& sizes) {
+        torus_view t{sizes, {}, {}};
+        for (const neighbour& n : first) {
+            std::vector<std::int32_t> offset(sizes.size());
+            for (std::int32_t d = static_cast<std::int32_t>(sizes.size()), r = n.rank; d-- > 0;) {
+                const auto i = static_cast<std::size_t>(d);
+                offset[i] = r % sizes[i];
+                r /= sizes[i];
+            }
+            t.offsets.push_back(std::move(offset));
+            t.targets.push_back(static_cast<std::uint32_t>(n.chunk));
+        }
+        if ((!best || t.directions() < best->directions()) && is_same_everywhere(*this, t)) best = std::move(t);
+    };
+    std::vector<std::int32_t> sizes;
+    if (!sizes_.empty()) consider(sizes_);
+    if (ranks() == 1)
+        consider({1});
+    else
+        for_each_torus(ranks(), sizes, consider);
+    return best;
 }
 
 }  // namespace rubato

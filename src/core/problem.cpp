@@ -5,6 +5,7 @@
 #include <algorithm>
 
 namespace rubato {
+
 collective parse_collective(std::string_view name) {
     std::string names;
     for (const collective_traits& t : collectives()) {
@@ -66,6 +67,45 @@ void check(const problem& p) {
     if (p.round_time < time_ns{})
         throw error(fmt::format("round time {}", format_time(p.round_time)), "a round takes time",
                     "give what it takes to send and combine one segment");
+}
+
+std::vector<std::int32_t> parse_hosts(std::string_view text, std::int32_t ranks) {
+    std::vector<std::int32_t> hosts;
+    if (text.empty()) return hosts;
+    const auto count_in = [ranks](std::string_view number) {
+        return parse_integer(number, "number of hosts", 1, ranks);
+    };
+    constexpr std::string_view cyclic = "cyclic:";
+    if (text.starts_with(cyclic)) {
+        const std::int64_t count = count_in(text.substr(cyclic.size()));
+        for (std::int64_t r = 0; r < ranks; ++r) hosts.push_back(static_cast<std::int32_t>(r % count));
+        return hosts;
+    }
+    if (text.find(',') == std::string_view::npos) {
+        const std::int64_t count = count_in(text);
+        for (std::int64_t r = 0; r < ranks; ++r) hosts.push_back(static_cast<std::int32_t>(r * count / ranks));
+        return hosts;
+    }
+    std::string_view rest = text;
+    for (std::int32_t host = 0;; ++host) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        const auto here = parse_integer(item, "number of ranks on a host", 1, ranks);
+        hosts.insert(hosts.end(), static_cast<std::size_t>(here), host);
+        if (item.size() == rest.size()) break;
+        rest.remove_prefix(item.size() + 1);
+    }
+    if (hosts.size() != static_cast<std::size_t>(ranks))
+        throw error(fmt::format("hosts '{}'", text), fmt::format("that is {} ranks and not {}", hosts.size(), ranks),
+                    "give numbers that add up, or the number of hosts");
+    return hosts;
+}
+
+std::vector<std::string> hosts_to_try(std::int32_t ranks) {
+    std::vector<std::string> all{"", "1"};
+    if (ranks < 2) return all;
+    all.insert(all.end(), {"2", "cyclic:2", fmt::format("1,{}", ranks - 1)});
+    if (ranks > 3) all.insert(all.end(), {"3", "cyclic:3", fmt::format("{},1,2", ranks - 3)});
+    return all;
 }
 
 }  // namespace rubato

@@ -4,9 +4,12 @@
 #include "rubato/core.hpp"
 
 #include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +32,8 @@ class parameters {
 public:
     /// `whole` is what the user wrote, for errors; `list` the part of it to read.
     parameters(std::string_view whole, std::string_view list, std::span<const std::string_view> known);
+    parameters(std::string_view whole, std::string_view list, std::initializer_list<std::string_view> known)
+        : parameters(whole, list, std::span(known.begin(), known.size())) {}
 
     std::optional<std::string_view> find(std::string_view name) const;
     /// Throws if it was not given.
@@ -59,5 +64,30 @@ std::vector<numbered_line> lines_of(std::string_view text, const std::string& fi
 
 /// Cuts at commas or white space. Nothing between two commas is an empty field.
 std::vector<std::string_view> split_fields(std::string_view line);
+
+/// A text form "name:rest". Without a colon all is the name.
+struct named_text {
+    explicit named_text(std::string_view text)
+        : name(text.substr(0, text.find(':'))),
+          rest(text.substr(name.size() < text.size() ? name.size() + 1 : name.size())) {}
+
+    std::string_view name;
+    std::string_view rest;
+};
+
+/// "a, b, c": the names of a table's rows.
+template <class Rows>
+std::string names_of(const Rows& rows) {
+    std::string names;
+    for (const auto& row : rows) names.append(names.empty() ? "" : ", ").append(row.name);
+    return names;
+}
+
+/// A checksum of text: FNV-1a with 64 bits, which every change of a single byte changes. `seed`: that of the text
+/// before.
+constexpr std::uint64_t checksum(std::string_view text, std::uint64_t seed = 0xcbf29ce484222325) {
+    for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return seed;
+}
 
 }  // namespace rubato

@@ -1,5 +1,5 @@
-// How a contest gets a list of plans.
-#include "direct/contest.hpp"
+// How a comparison gets a list of plans.
+#include "direct/comparison.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ std::vector<candidate> best_of_each(std::vector<candidate> ranked) {
 }  // namespace
 
 /// The first rank to arrive chooses, as it would have to wait anyway, and tells the others.
-void contest::order_choice(bool rolls) {
+void comparison::order_choice(bool rolls) {
     const time_ns came = with_.others.now();
     const auto before = std::exchange(native_before_, std::nullopt);
     if (before && contenders_[native].measured && is_stale(*before, contenders_[native].measured->tail))
@@ -40,11 +40,8 @@ void contest::order_choice(bool rolls) {
                call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice(), rolls};
 }
 
-told_choice contest::chosen(bool rolls) const {
-    problem p;
-    p.what = first_.what;
-    p.ranks = with_.how.ranks;
-    p.root = first_.root;
+told_choice comparison::chosen(bool rolls) const {
+    problem p{.what = first_.what, .ranks = with_.how.ranks, .root = first_.root};
     if (traits(p.what).on_graph) p.neighbours = with_.how.neighbours;
     p.arrivals = chosen_for_;
     const time_ns last = std::ranges::max(p.arrivals);
@@ -70,7 +67,7 @@ told_choice contest::chosen(bool rolls) const {
     return told;
 }
 
-void contest::take_choice() {
+void comparison::take_choice() {
     const told_choice told = messages_in<told_choice>(with_.others.take(choice_->ticket)).front();
     chosen_in_ = told.took;
     const time_ns waited = std::ranges::max(chosen_for_);
@@ -93,21 +90,18 @@ void contest::take_choice() {
     ++list_;
     listed_ = contenders_.size();
     for (const told_choice::plan& p : std::span(told.plans).first(static_cast<std::size_t>(told.count))) {
-        contender c;
-        c.use = &algorithms()[static_cast<std::size_t>(p.algorithm)];
-        c.segment = p.segment;
-        c.round_time = p.round_time;
-        c.predicted = p.tail;
-        c.rolls = rolls;
-        if (rolls) c.predicted += 2 * patience_of(p.tail);
-        contenders_.push_back(std::move(c));
+        contenders_.push_back({.use = &algorithms()[static_cast<std::size_t>(p.algorithm)],
+                               .segment = p.segment,
+                               .round_time = p.round_time,
+                               .rolls = rolls,
+                               .predicted = p.tail + (rolls ? 2 * patience_of(p.tail) : time_ns{})});
     }
     choice_is_here_ = true;
     const bool sure = listed_ < contenders_.size() && leaves_no_doubt(contenders_[listed_]);
-    if (phase_ == phase::choosing || (sure && may_duel(contenders_[listed_]))) use_choice();
+    if (phase_ == phase::choosing || (sure && may_try(contenders_[listed_]))) use_choice();
 }
 
-void contest::use_choice() {
+void comparison::use_choice() {
     choice_is_here_ = false;
     if (listed_ == contenders_.size() || !is_promising(contenders_[listed_])) {
         explain(decision::verdict::left, listed_ == contenders_.size() ? contenders_[incumbent_] : contenders_[listed_],
@@ -115,7 +109,7 @@ void contest::use_choice() {
         contenders_.resize(listed_);
         return failures_ > 0 ? fail(1) : rest(usual);
     }
-    if (!may_duel(contenders_[listed_])) return rest(usual);
+    if (!may_try(contenders_[listed_])) return rest(usual);
     try_next();
 }
 

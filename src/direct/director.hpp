@@ -1,12 +1,22 @@
 // Which calls of a program run a plan of Rubato, and which the MPI library's own collective.
 //
 // One director per rank and communicator. All must decide the same, so decisions depend only on what is equal on all
-// ranks: the calls, and the numbers that they have exchanged. See architecture.md, "Directing a program".
+// ranks: the calls, and the numbers that they have exchanged.
+//
+// What is exchanged, for sampled calls: when each rank arrived, left, and arrived at the next call, where ranks that
+// come early have time. Where nobody leaves before all have come it is used one call later, else two. While a plan by
+// arrivals makes calls of 64 KiB and more, all are sampled. Sizes that not all ranks know are told with each sample;
+// times are scaled to the first, and a sample more than twofold off is not compared. Where most predictions were off by
+// more than a quarter of the tail, plans challenge with a roll call in every call. Carrying over: what was found for
+// one root or size is the first guess for others of up to four times the size; an earlier run's experience is used the
+// same way, and given up if the first call is off by a factor of two. Each contender has its own predictions, as its
+// calls change when ranks arrive. Arrivals at the first call are not used: making the autopilot has just brought the
+// ranks together.
 #pragma once
 
-#include "arrival/operation.hpp"
-#include "direct/decision.hpp"
-#include "direct/experience.hpp"
+#include "arrival/predictor.hpp"
+#include "direct/learned.hpp"
+#include "direct/rules.hpp"
 #include "rubato/choose.hpp"
 
 #include <atomic>
@@ -42,10 +52,10 @@ public:
 };
 
 /// What directing has cost a process so far, on all its communicators. The directors of a process share one.
-struct effort {
+struct directing_cost {
     std::atomic<time_ns::rep> spent{0};
-    std::atomic<int> free_duels{0};  ///< challenges that need not be affordable
-    time_ns begin{};                 ///< on the board's clock
+    std::atomic<int> free_trials{0};  ///< challenges that need not be affordable
+    time_ns begin{};                  ///< on the board's clock
 };
 
 /// A call. All ranks know it alike, but for `own`. A reduction's operator commutes.
@@ -112,14 +122,13 @@ public:
     struct settings {
         rank me{};
         std::int32_t ranks = 1;
-        double margin = 0.1;  ///< by how much a plan must be better to be tried, as a share of the tail
-        double spend = 0.01;  ///< share of the run time that finding out may take
+        direct::prudence careful{};
         /// Messages cross a network, and a model of it can be trusted. Else there is little to win: a plan must be
         /// affordable, however good it is predicted to be, and only the time in calls counts as run time.
         bool between_hosts = true;
         time_ns in_calls{};                         ///< this rank's, before there was a director
         bool early = false;                         ///< early forms may be chosen
-        effort* process = nullptr;                  ///< of this rank's; null: there is no other director
+        directing_cost* process = nullptr;          ///< of this rank's; null: there is no other director
         std::shared_ptr<const graph> neighbours{};  ///< for neighbour collectives
         std::vector<experience> remembered{};       ///< of an earlier run; equal on all ranks
         choice choose{};                            ///< if none is given, by simulation on the board's network
@@ -130,8 +139,6 @@ public:
 
     director(settings how, board& others, explainer explain);
     ~director() override;
-    director(const director&) = delete;
-    director& operator=(const director&) = delete;
 
     const directive& arrive(const directed_call& c, time_ns now) override;
     void leave(time_ns now) override;
@@ -143,7 +150,7 @@ public:
     bool works_ahead() const;
 
 private:
-    class state;
+    struct state;
     std::unique_ptr<state> state_;
 };
 

@@ -3,7 +3,11 @@
 #pragma once
 
 #include "direct/director.hpp"
-#include "engine/rolled.hpp"
+#include "engine/roll_call.hpp"
+#include "rubato/algorithm.hpp"
+
+#include <optional>
+#include <utility>
 
 namespace rubato {
 
@@ -29,7 +33,39 @@ public:
     virtual void pass() = 0;
 };
 
+/// The call as the directive says, which names an algorithm. Nothing if this cannot solve the problem, which is so on
+/// all ranks, or if this rank's arguments are wrong: then the native call reports them as usual, while ranks with right
+/// arguments make the call.
+inline std::optional<intent> planned(guide& by, const directive& how, guided_call& c) {
+    intent known;
+    bool refused = false;
+    try {
+        known = c.intent_of(how);
+        check(*known.use, known.what);
+    } catch (const error& e) {
+        if (!c.is_wrong()) by.refused(e.what());
+        refused = true;
+    }
+    if (how.roll_call) {
+        const roll_call::order in_any_case = refused ? roll_call::order{} : order_for(known, {});
+        const roll_call::verdict said = c.call_roll(*how.roll_call, in_any_case, refused);
+        refused |= said.is_native();
+        if (!refused) known = made_by(said, std::move(known));
+    }
+    return refused ? std::nullopt : std::optional(std::move(known));
+}
+
 /// Makes the call and tells the guide how it went. Returns the error code. What is thrown concerns this rank alone.
-RUBATO_API int make_call(guide& by, const directed_call& known, guided_call& c);
+inline int make_call(guide& by, const directed_call& known, guided_call& c) {
+    const directive& how = by.arrive(known, c.now());
+    const std::optional<intent> plan = how.use != nullptr ? planned(by, how, c) : std::nullopt;
+    if (how.use != nullptr && !plan) c.pass();
+    const int code = plan ? c.run(*plan) : c.native();
+    if (code == 0)
+        by.leave(c.now());
+    else
+        by.failed();
+    return code;
+}
 
 }  // namespace rubato

@@ -1,14 +1,25 @@
-// The numbers by which contests are run, each with its reason.
+// The numbers by which comparisons are run, each with its reason.
 #pragma once
 
-#include "rubato/core.hpp"
+#include "rubato/problem.hpp"
 
 namespace rubato::direct {
+
+/// How mode auto guards against losses, as the user wants it.
+struct prudence {
+    double margin = 0.1;  ///< by how much a plan must be better to be tried, as a share of the native tail
+    double spend = 0.01;  ///< share of the run time that finding out may take
+};
 
 /// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
 /// Calls with fewer bytes, all chunks together, are left alone: with a late rank plans take as long as they do.
 constexpr std::int64_t smallest = 16 << 10;
+/// Whether mode auto may make a call by a plan. `bytes`: all chunks together, where all ranks know the sizes. Elsewhere
+/// the calls between hosts are directed: on one host plans do not win what asking for sizes costs.
+constexpr bool auto_may_make(const collective_traits& t, std::int64_t bytes, bool between_hosts) {
+    return t.sizes_known_to_all() ? bytes >= smallest : between_hosts;
+}
 /// Calls with at least as many bytes are followed while a plan by arrivals makes them: every call's arrivals are
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;
@@ -42,7 +53,7 @@ constexpr std::uint64_t warm_up = 3;
 constexpr std::uint64_t checked = 1;
 constexpr int hopeless = 2;
 /// Calls of a trial in all: the verdict takes effect only some calls later.
-constexpr std::uint64_t trial = warm_up + block + lag;
+constexpr std::uint64_t trial_calls = warm_up + block + lag;
 
 /// Calls from one sample to the next: while nothing changes, after an adoption or where something seems wrong, and
 /// otherwise. Odd, so that samples cover both of two calls that alternate.
@@ -58,8 +69,8 @@ constexpr double worthwhile = 0.01;
 /// By how much a plan may slow down the pace: Rubato's promise.
 constexpr double most_slower = 0.02;
 /// Challenges that need not be affordable: per operation, as many as a choice lists plans, and in all.
-constexpr int free_duels = 3;
-constexpr int most_free_duels = 24;
+constexpr int free_trials = 3;
+constexpr int most_free_trials = 24;
 /// A plan is compared with the native collective again after so many samples, then twice as many, if affordable.
 constexpr int audit_after = 8;
 /// A change counts after so many samples in a row.

@@ -1,7 +1,7 @@
 // Who holds what when. A strip of cells, one per segment, shows what a rank holds before each round and at the end; a
 // transfer runs from the sender's cell before the round to the receiver's cell after it. If that would be too much, the
 // picture shows only how much of its vector a rank holds, averaged over some ranks and rounds.
-#include "clairvoyant/rounds.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 #include "core/text.hpp"
 #include "draw/svg.hpp"
 
@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 namespace rubato::clairvoyant {
@@ -44,9 +43,9 @@ std::vector<column> columns_of(const rounds& r) {
     return all;
 }
 
-class picture {
+class rounds_picture : svg::page {
 public:
-    picture(std::string_view title, const instance& in, const rounds& r)
+    rounds_picture(std::string_view title, const instance& in, const rounds& r)
         : title_(title), in_(in), length_(r.length), columns_(columns_of(r)), present_from_(ranks()) {
         arrivals_.resize(ranks());
         if (!in.arrivals.empty()) earliest_ = std::ranges::min(in.arrivals);
@@ -70,15 +69,10 @@ public:
         const bool cells = in_.segments <= 40 && in_.ranks <= 40 && width() <= widest &&
                            ranks() * in_.segments * (columns_.size() + 1) <= most_cells;
         cells ? paint_cells() : paint_shares();
-        return out_ + svg::close();
+        return end();
     }
 
 private:
-    template <class... Args>
-    void put(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    }
-
     static std::size_t index(std::int32_t r) { return static_cast<std::size_t>(r); }
     std::size_t ranks() const { return index(in_.ranks); }
     std::int32_t& held(std::size_t r, std::uint32_t s) { return held_[r * in_.segments + s]; }
@@ -118,22 +112,19 @@ private:
         lane_ = std::clamp(900. / in_.ranks, 34., 66.);
         height_ = std::min(26., lane_ * .5);
         const double floor = y(ranks() - 1) + height_;
-        out_ = svg::open(std::max(width(), 660.), floor + 62 + margin, title_,
-                         subtitle("a cell is a segment, filled as far as it is combined"));
+        begin(std::max(width(), 660.), floor + 62 + margin, title_,
+              subtitle("a cell is a segment, filled as far as it is combined"));
         put("<defs><pattern id=\"away\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
             "patternTransform=\"rotate(45)\"><path class=\"lane\" stroke-width=\"2\" d=\"M0 "
             "0V5\"/></pattern></defs>\n");
         for (std::size_t r = 0; r < ranks(); ++r) {
             put("<text class=\"right{}\" x=\"{:.1f}\" y=\"{:.1f}\">rank {}</text>\n", is_root(r) ? " strong" : "",
                 left - 16, y(r) + height_ / 2 + (is_root(r) ? 0 : 4), r);
-            if (is_root(r))
-                put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">root</text>\n", left - 16,
-                    y(r) + height_ / 2 + 13);
+            if (is_root(r)) write("small right", left - 16, y(r) + height_ / 2 + 13, "root");
             put("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y(r) + height_ / 2, x(columns_.size()));
         }
         for (std::size_t k = 0; k < columns_.size(); ++k) column_head(k, floor);
-        put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">end</text>\n", x(columns_.size()) + strip() / 2,
-            top - 22);
+        write("small middle", x(columns_.size()) + strip() / 2, top - 22, "end");
         for (std::size_t k = 0; k < columns_.size(); ++k)
             for (const transfer& t : columns_[k].transfers) ribbon(k, t);
         std::vector<bool> fresh(held_.size());
@@ -235,7 +226,7 @@ private:
     void legend(double at) {
         double cx = left;
         const auto say = [&](std::string_view text, double room) {
-            put("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx, at + 4, text);
+            write("small", cx, at + 4, text);
             cx += room;
         };
         const auto sample = [&](std::int32_t contributions, std::string_view text, double room) {
@@ -273,12 +264,11 @@ private:
         std::string note = "too much for a cell per segment: a bar shows how much of its vector a rank holds";
         if (together > 1) note += fmt::format(", {} ranks together", together);
         if (pass_over > 1) note += fmt::format(", {} rounds a bar", pass_over);
-        out_ = svg::open(std::max(left + wide * static_cast<double>(bars) + margin, 760.), floor + 40 + margin, title_,
-                         subtitle(note));
+        begin(std::max(left + wide * static_cast<double>(bars) + margin, 760.), floor + 40 + margin, title_,
+              subtitle(note));
         const auto every = static_cast<std::size_t>(svg::nice_step(13 / lane_, 1));
         for (std::size_t lane = 0; lane < lanes; lane += every)
-            put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", left - 12, y(lane) + lane_ / 2 + 4,
-                lane * together);
+            write("small right", left - 12, y(lane) + lane_ / 2 + 4, lane * together);
         double labelled = 0;
         for (std::size_t k = 0; k <= columns_.size(); ++k) {
             const std::size_t bar = k / pass_over;
@@ -286,7 +276,7 @@ private:
             if (k % pass_over == 0 || k == columns_.size()) {
                 for (std::size_t lane = 0; lane < lanes; ++lane) share(k, lane, together, at, wide);
                 if (k < columns_.size() && at >= labelled) {
-                    put("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", at, top - 12, columns_[k].first);
+                    write("small", at, top - 12, columns_[k].first);
                     labelled = at + 60;
                 }
             }
@@ -296,7 +286,7 @@ private:
                     at + wide / 2, top - 8, floor + 4, columns_[k].count);
             pass(columns_[k]);
         }
-        put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">round</text>\n", left - 12, top - 12);
+        write("small right", left - 12, top - 12, "round");
         put("<rect class=\"tail\" x=\"{0:.1f}\" y=\"{1:.1f}\" width=\"18\" height=\"10\"/><text class=\"small\" "
             "x=\"{2:.1f}\" y=\"{3:.1f}\">still held</text><rect class=\"wait\" x=\"{4:.1f}\" y=\"{1:.1f}\" "
             "width=\"18\" height=\"10\"/><text class=\"small\" x=\"{5:.1f}\" y=\"{3:.1f}\">not there yet</text>\n",
@@ -339,11 +329,12 @@ private:
     double step_ = 0;                         // from one round to the next
     double lane_ = 0;                         // from one rank to the next
     double height_ = 0;                       // of a cell
-    std::string out_{};
 };
 
 }  // namespace
 
-std::string draw(std::string_view title, const instance& in, const rounds& r) { return picture(title, in, r).paint(); }
+std::string draw(std::string_view title, const instance& in, const rounds& r) {
+    return rounds_picture(title, in, r).paint();
+}
 
 }  // namespace rubato::clairvoyant

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace rubato {
 namespace {
@@ -16,7 +15,7 @@ constexpr double top = 100;       // the first lane
 constexpr double left_edge = 64;  // time 0
 constexpr double margin = 28;     // right of the last moment, and below the legend
 
-class painter {
+class painter : svg::page {
 public:
     explicit painter(const drawing& d) : d_(d), table_(make_timetable(d.p, d.all)), real_(!d.times.empty()) {
         for (std::size_t r = 0; r < d.all.size(); ++r)
@@ -32,21 +31,16 @@ public:
     std::string paint() {
         const double width = std::max(left_edge + scale_ * end_ + margin + 12, 560.);
         const double floor = y(static_cast<std::size_t>(d_.p.ranks) - 1);
-        out_ = svg::open(width, floor + 56 + margin, d_.title, subtitle());
+        begin(width, floor + 56 + margin, d_.title, subtitle());
         axis(floor);
         lanes();
         messages();
         marks();
         legend(floor + 44);
-        return out_ + svg::close();
+        return end();
     }
 
 private:
-    template <class... Args>
-    void put(fmt::format_string<Args...> format, Args&&... args) {
-        fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
-    }
-
     std::uint32_t parts() const { return d_.all.front().parts; }
     std::span<const time_ns> arrivals() const { return real_ ? d_.arrivals : std::span<const time_ns>{}; }
     double x(double time) const { return left_edge + time * scale_; }
@@ -82,13 +76,11 @@ private:
             const double t = i * step;
             put("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x(t), from, to);
             if (real_)
-                put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x(t), from - 6,
-                    svg::tick_label(t, step));
+                write("small middle", x(t), from - 6, svg::tick_label(t, step));
             else if (t > 0)
                 put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{:g}</text>\n", x(t - .5), from - 6, t);
         }
-        if (!real_)
-            put("<text class=\"small right\" x=\"{:.1f}\" y=\"{:.1f}\">round</text>\n", left_edge - 14, from - 6);
+        if (!real_) write("small right", left_edge - 14, from - 6, "round");
         put("</g>\n");
     }
 
@@ -187,7 +179,7 @@ private:
     void legend(double at) {
         double cx = left_edge;
         const auto say = [&](std::string_view text, double width) {
-            put("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx, at + 4, text);
+            write("small", cx, at + 4, text);
             cx += width;
         };
         if (table_.blocks > 1) {
@@ -199,8 +191,7 @@ private:
                 put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"6\" fill=\"{}\"/>\n", cx, at - 3,
                     each ? width - 2 : width, svg::colour(i, swatches));
                 if (each || i == 0 || i + 1 == swatches)
-                    put("<text class=\"small middle\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", cx + width / 2 - 1,
-                        at + 17, i == 0 || each ? i : table_.blocks - 1);
+                    write("small middle", cx + width / 2 - 1, at + 17, i == 0 || each ? i : table_.blocks - 1);
                 cx += width;
             }
             cx += 26;
@@ -239,7 +230,6 @@ private:
     double lane_ = 0;   // between two ranks
     double scale_ = 0;  // of time
     bool dense_ = false;
-    std::string out_{};
 };
 
 }  // namespace

@@ -25,9 +25,9 @@ struct arrow {
     bool crosses(const arrow& other) const { return low < other.high && other.low < high; }
 };
 
-class picture {
+class text_picture {
 public:
-    picture(std::int32_t ranks, const timetable& times) : ranks_(ranks) {
+    text_picture(std::int32_t ranks, const timetable& times) : ranks_(ranks) {
         std::size_t longest = 0;
         for (const message& m : times.messages) longest = std::max(longest, block_label(times, m).size());
         const std::size_t wanted = longest > 0 ? longest + 3 : ranks_ > 20 ? 3 : 4;
@@ -151,7 +151,7 @@ std::string draw_text(const drawing& d) {
     if (times.messages.empty()) return out;
     out += "\n\n";
     if (d.p.ranks <= most_ranks && times.rounds <= most_rounds) {
-        const picture lanes(d.p.ranks, times);
+        const text_picture lanes(d.p.ranks, times);
         if (lanes.lines() <= most_lines) return out + lanes.text();
     }
     return out + "(too large to be drawn with characters)\n";

@@ -94,11 +94,11 @@ double nice_step(double span, int most) {
 }
 
 std::string tick_label(double ns, double step) {
-    struct unit {
+    struct tick_unit {
         double size;
         const char* name;
     };
-    for (const unit u : {unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "us"}})
+    for (const tick_unit u : {tick_unit{1e9, "s"}, tick_unit{1e6, "ms"}, tick_unit{1e3, "us"}})
         if (step >= u.size / 10) return fmt::format("{:g} {}", ns / u.size, u.name);
     return fmt::format("{:g} ns", ns);
 }

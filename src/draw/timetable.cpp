@@ -32,18 +32,17 @@ public:
     }
 
     timetable run() {
-        for_each_step([this](const place& p) {
-            const shape_step& t = shape_of(p);
+        ranks_.each([this](const rank_step& p, const shape_step& t) {
             waits_[at(p)] = t.waits_for + t.ports_before;
             if (waits_[at(p)] == 0) runnable_.push_back(p);
         });
         while (!runnable_.empty()) {
-            const place p = runnable_.back();
+            const rank_step p = runnable_.back();
             runnable_.pop_back();
             run_if_possible(p);
         }
         table_.ends.resize(memory_.size());
-        for_each_step([this](const place& p) {
+        ranks_.each([this](const rank_step& p, const shape_step&) {
             if (waits_[at(p)] != done) ranks_.deadlock(p.rank, p.step);
             table_.ends[p.rank].push_back(ends_[at(p)]);
         });
@@ -55,18 +54,8 @@ public:
 private:
     static constexpr std::uint32_t done = UINT32_MAX;
 
-    struct place {
-        std::uint32_t rank;
-        std::uint32_t step;
-    };
-    std::size_t at(const place& p) const { return ranks_.first()[p.rank] + p.step; }
-    const shape_step& shape_of(const place& p) const { return ranks_.of(p.rank).steps[p.step]; }
-    const step& step_of(const place& p) const { return all_[p.rank].steps[p.step]; }
-    template <class F>
-    void for_each_step(F f) const {
-        for (std::uint32_t r = 0; r < ranks_.ranks(); ++r)
-            for (std::uint32_t s = 0; s < ranks_.of(r).size(); ++s) f(place{r, s});
-    }
+    std::size_t at(const rank_step& p) const { return ranks_.number_of(p); }
+    const step& step_of(const rank_step& p) const { return all_[p.rank].steps[p.step]; }
 
     std::span<block> room(std::uint32_t r, buffer where, block first, std::uint32_t count) {
         std::vector<block>& m = memory_[r][static_cast<std::size_t>(where)];
@@ -74,7 +63,7 @@ private:
         return std::span(m).subspan(first, count);
     }
 
-    void run_if_possible(const place& p) {
+    void run_if_possible(const rank_step& p) {
         const step& t = step_of(p);
         if (!t.is_message()) {
             if (t.kind == step_kind::copy) {
@@ -84,9 +73,9 @@ private:
             }
             return finish(p);
         }
-        if (shape_of(p).distance == shape::none) return;
-        const std::uint32_t peer = ranks_.peer_of(p.rank, shape_of(p));
-        const place other{peer, ranks_.partner(shape_of(p), peer)};
+        if (ranks_.of(p).distance == shape::none) return;
+        const std::uint32_t peer = ranks_.peer_of(p.rank, ranks_.of(p));
+        const rank_step other{peer, ranks_.partner(ranks_.of(p), peer)};
         if (other.step == shape::none) return;
         if (waits_[at(p)] != 0 || waits_[at(other)] != 0) return;  // or both were done when it was the partner's turn
         ends_[at(p)] = ends_[at(other)] = std::max(ends_[at(p)], ends_[at(other)]) + 1;
@@ -95,7 +84,7 @@ private:
         finish(other);
     }
 
-    void deliver(const place& from, const place& to) {
+    void deliver(const rank_step& from, const rank_step& to) {
         const step& out = step_of(from);
         const step& in = step_of(to);
         message m{rank(static_cast<std::int32_t>(from.rank)), rank(static_cast<std::int32_t>(to.rank)), from.step,
@@ -106,16 +95,16 @@ private:
         table_.messages.push_back(std::move(m));
     }
 
-    void finish(const place& p) {
+    void finish(const rank_step& p) {
         waits_[at(p)] = done;
         const auto release = [&](std::uint32_t follower) {
             if (follower == shape::none) return;
-            const place f{p.rank, follower};
+            const rank_step f{p.rank, follower};
             ends_[at(f)] = std::max(ends_[at(f)], ends_[at(p)]);
             if (--waits_[at(f)] == 0) runnable_.push_back(f);
         };
         std::ranges::for_each(ranks_.of(p.rank).followers_of(p.step), release);
-        std::ranges::for_each(shape_of(p).next, release);
+        std::ranges::for_each(ranks_.of(p).next, release);
     }
 
     std::span<const schedule> all_;
@@ -123,7 +112,7 @@ private:
     std::vector<std::uint32_t> waits_;  // of each step: for how many others, or `done`
     std::vector<std::int64_t> ends_;    // of each step: the latest of those before it; once it is done, its own
     std::vector<std::array<std::vector<block>, 3>> memory_;  // rank, buffer -> which block each place holds
-    std::vector<place> runnable_{};
+    std::vector<rank_step> runnable_{};
     timetable table_{};
 };
 

@@ -1,4 +1,9 @@
 // A thread that looks after what may come while its process computes.
+//
+// One per process. It looks again soon after something moved, less and less often, down to once per millisecond, while
+// nothing does, and sleeps while nothing can come. It takes a communicator's lock only if it is free: a call that holds
+// the lock makes progress itself. An attribute of MPI_COMM_SELF makes it sleep from MPI_Finalize on. In the drop-in it
+// looks at a communicator only while a plan in use begins early or calls roll.
 #pragma once
 
 #include "rubato/background.hpp"

@@ -5,9 +5,11 @@
 
 #include "rubato/core.hpp"
 
+#include <utility>
+
 namespace rubato {
 
-class RUBATO_API loss_watch {
+class loss_watch {
 public:
     struct tally {
         std::int64_t heard = 0;
@@ -28,7 +30,26 @@ public:
     explicit loss_watch(double most) : most_(most) {}
 
     /// Before each call: whether it is to be multicast.
-    bool casts(sum& of_all);
+    bool casts(sum& of_all) {
+        if (resting_ > 0 && --resting_ > 0) return false;
+        if (calls_ > 0 && calls_ % period == 0) {
+            if (std::exchange(begun_, false)) {
+                const tally all = of_all.end();
+                const std::int64_t both = all.heard + all.missed;
+                lost_ = both == 0 ? 0 : static_cast<double>(all.missed) / static_cast<double>(both);
+                if (lost_ > most_) {
+                    resting_ = rest;
+                    calls_ = 0;
+                    mine_ = {};
+                    return false;
+                }
+            }
+            of_all.begin(std::exchange(mine_, {}));
+            begun_ = true;
+        }
+        ++calls_;
+        return true;
+    }
     /// After each call that was.
     void add(const tally& t) {
         mine_.heard += t.heard;

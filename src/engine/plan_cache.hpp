@@ -1,5 +1,8 @@
 // Plans already made. Programs call the same collectives with nearly the same arrivals over and over; a plan that is
 // found again costs a lookup.
+//
+// Plans by the rounded problem: arrivals are counted from the earliest and rounded to half a round, and the plan is
+// made from the rounded problem, so that ranks which saw different problems first still have equal plans.
 #pragma once
 
 #include "engine/engine.hpp"
@@ -32,10 +35,6 @@ public:
         std::uint64_t misses = 0;
         std::size_t plans = 0;
         std::size_t bytes = 0;
-
-        double hit_rate() const {
-            return hits == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(hits + misses);
-        }
     };
     struct entry {
         plan steps;

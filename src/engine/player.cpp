@@ -1,7 +1,5 @@
 #include "engine/player.hpp"
 
-#include "engine/announcement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,24 +8,6 @@
 
 namespace rubato {
 namespace {
-
-/// What is exchanged: a time, whether it was said beforehand, and the last bits of the invocation's number, which show
-/// whether all ranks mean the same invocation.
-constexpr int number_bits = 8;
-/// Some 200 days after the communicator was made: the remaining bits hold no more.
-constexpr time_ns latest{(std::int64_t{1} << (62 - number_bits)) - 1};
-
-std::int64_t packed(time_ns t, bool said_before, std::uint64_t number) {
-    const auto low = static_cast<std::int64_t>(number & ((1U << number_bits) - 1));
-    return (std::clamp(t, -latest, latest).count() << (number_bits + 1)) |
-           (static_cast<std::int64_t>(said_before) << number_bits) | low;
-}
-time_ns time_in(std::int64_t v) { return time_ns(v >> (number_bits + 1)); }
-bool said_before(std::int64_t v) { return ((v >> number_bits) & 1) != 0; }
-bool speaks_of(std::int64_t v, std::uint64_t number) { return ((v ^ static_cast<std::int64_t>(number)) & 255) == 0; }
-
-/// Arrivals are exchanged only for invocations that use or observe them.
-bool uses_arrivals(const intent& what) { return what.use->arrival_aware || what.observed; }
 
 /// Whether the call is the one that was named or announced, apart from its length.
 bool same_kind(const intent& a, const intent& b) {
@@ -41,13 +21,12 @@ bool same(const intent& a, const intent& b) {
 
 player::player(rank me, std::int32_t ranks, stage& s, settings how)
     : me_(me), ranks_(ranks), stage_(s), how_(std::move(how)), plans_(me, how_.plans) {
-    next_.emplace_back();
-    next_.front().where = stage_.open_berth();
+    append_next();
 }
 
 operation intent::kind() const { return operation_of(what.what, what.root, traits(what.what).irregular ? 0 : bytes); }
 
-player::record& player::record_of(const intent& what) { return records_[what.kind()]; }
+calls_of_a_kind& player::record_of(const intent& what) { return records_[what.kind()]; }
 
 /// The invocations before it must have begun, so that all ranks know the same.
 void player::resolve(intent& what) {
@@ -56,143 +35,38 @@ void player::resolve(intent& what) {
     how_.choose(what, record_of(what).planned_by);
 }
 
-/// The next invocation after the one that the rank has arrived at, or has passed.
-void player::make_next() {
-    const std::uint64_t number = next_.empty() ? 0 : next().number + 1;
+/// The invocation after the last one that the rank has called.
+void player::append_next() {
     if (spare_.empty()) {
-        spare_.emplace_back();
-        spare_.back().where = stage_.open_berth();
+        std::unique_ptr<call_resources> resources = stage_.make_resources();
+        queued_call& made = spare_.emplace_back();
+        made.resources = std::move(resources);
+        made.self = spare_.begin();
     }
-    flight& made = spare_.front();
-    made.number = number;
-    const auto known = ahead_.find(number);
-    if (known != ahead_.end()) made.what = known->second;
-    ahead_.erase(ahead_.begin(), ahead_.upper_bound(number));
+    spare_.front().number = coming_.empty() ? 0 : coming_.back().number + 1;
+    coming_.splice(coming_.end(), spare_, spare_.begin());
 }
 
-void player::start_exchange(flight& f, time_ns arrival, bool announced) {
-    exchanges_.push_back({f.number, edge_mode_});
-    f.contributed = true;
-    stage_.exchange(packed(arrival, announced, f.number));
-}
-
-/// Whether the exchanges of invocations up to `number` are complete.
-bool player::complete_until(std::uint64_t number, bool wait) {
-    for (gathering& g : exchanges_) {
-        if (g.number > number) break;
-        if (!g.complete) g.complete = stage_.exchanged(g.values, wait);
-        if (!g.complete) return false;
-        for (const std::int64_t v : g.values)
-            if (!speaks_of(v, g.number)) {
-                fail();
-                why_ = "ranks have called different collectives";
-                throw error("ranks have called different collectives",
-                            fmt::format("one of them exchanges arrivals of another invocation than {}", g.number),
-                            "call the same collectives in the same order on all ranks");
-            }
-    }
-    return true;
-}
-
-void player::apply(const gathering& g) {
-    edge_mode_ = std::ranges::all_of(g.values, said_before);
-    first_to_come_ =
-        rank(static_cast<std::int32_t>(std::ranges::min_element(g.values, {}, time_in) - g.values.begin()));
-    // Predictors learn only from arrivals that were observed, of invocations that the player ran.
-    if (g.estimates || g.of == nullptr) return;
-    std::vector<time_ns> arrivals;
-    for (const std::int64_t v : g.values) arrivals.push_back(time_in(v));
-    if (!g.of->predict) g.of->predict.emplace(how_.predictor, ranks_);
-    g.of->predict->observe(arrivals);
-}
-
-/// The invocations before f must have begun.
-bool player::catch_up(const flight& f, bool wait) {
-    check_usable();
-    if (f.number < 2) return true;
-    if (!complete_until(f.number - 2, wait)) return false;
-    while (!exchanges_.empty() && exchanges_.front().number + 2 <= f.number) {
-        apply(exchanges_.front());
-        exchanges_.pop_front();
-    }
-    return true;
-}
-
-bool player::catch_up(bool wait) {
-    check_usable();
-    return insist(wait, [this](bool w) { return begin_all(w, true) && catch_up(next(), w); });
-}
-
-/// Whether everything that the plan of this invocation depends on is known.
-bool player::agree(flight& f, bool wait) {
-    if (!catch_up(f, wait)) return false;
-    if (!edge_mode_) return true;
-    if (!f.contributed) {
-        if (f.edge)
-            start_exchange(f, *f.edge, true);
-        else if (f.arrived)
-            start_exchange(f, f.arrival, false);
-        else
-            return false;
-    }
-    return !plans_by_arrivals(f) || complete_until(f.number, wait);
-}
-
-/// Whether the invocation, if known, is planned by exchanged arrivals. Equal on all ranks.
-bool player::plans_by_arrivals(const flight& f) {
-    return f.what && uses_arrivals(*f.what) && f.what->what.arrivals.empty() && f.what->use->dynamic == nullptr &&
-           (!f.what->use->has(need::round_time) || f.what->what.round_time > time_ns{});
-}
-
-/// Small operations end before an announcement could help. Equal on all ranks.
-bool player::worth_messages(const intent& what) const {
-    return traits(what.what.what).irregular || what.bytes >= how_.from_bytes;
-}
-
-/// For the choice of later ones. Not before the rank has arrived: what it calls may still have to be chosen.
-void player::keep_arrivals(const flight& f) {
-    if (f.what->observed) f.of->planned_by = f.planned_by;
-}
-
-/// The rank has arrived, and earlier exchanges are complete: takes part in this invocation's exchange, if any.
-void player::contribute(flight& f) {
-    const std::uint64_t calls = f.of->calls++;
-    const bool due = calls % static_cast<std::uint64_t>(how_.exchange_every) == 0;
-    if (!f.contributed && (plans_by_arrivals(f) || f.what->called_roll) && worth_messages(*f.what) && due)
-        start_exchange(f, f.arrival, f.edge.has_value());
-    if (f.contributed) exchanges_.back().of = f.of;
-}
-
-problem player::planned(flight& f) {
-    problem p = f.what->what;
-    f.planned_by.clear();
-    if (!uses_arrivals(*f.what)) {
-        p.arrivals.clear();
-        return p;
-    }
-    if (plans_by_arrivals(f)) {
-        if (edge_mode_)
-            for (const std::int64_t v : exchanges_.back().values) p.arrivals.push_back(time_in(v));
-        else if (const record& r = record_of(*f.what); r.predict)
-            (void)r.predict->next(p.arrivals);
-    }
-    f.planned_by = p.arrivals;
-    return p;
+/// For the next invocation: what was announced before it was next.
+void player::take_announcement() {
+    const auto known = ahead_.find(number());
+    if (known != ahead_.end()) next().what = known->second;
+    ahead_.erase(ahead_.begin(), ahead_.upper_bound(number()));
 }
 
 /// Messages of two operations that are too far apart could be mistaken for one another.
-bool player::has_room(const flight& f) const {
+bool player::has_room(const queued_call& f) const {
     return under_way_.empty() || f.number - under_way_.front().number < stage_.most_at_once();
 }
 
 /// The rank has arrived; false if the invocation must wait for an exchange, or for others to end, before it can begin.
-bool player::begin(flight& f, bool wait) {
+bool player::begin(queued_call& f, bool wait) {
     if (!has_room(f)) return false;
     resolve(*f.what);
     if (!agree(f, wait)) return false;
     listening_ |= f.what->use->early;
     if (f.what->use->dynamic != nullptr) {
-        f.improvised = f.where->improvise(*f.what, f.call, f.number);
+        f.improvised = f.resources->improvise(*f.what, f.call, f.number);
         f.begun = true;
         return true;
     }
@@ -200,9 +74,9 @@ bool player::begin(flight& f, bool wait) {
     const problem p = planned(f);
     keep_arrivals(f);
     f.plan = plans_.get(*f.what->use, p);
-    f.where->prepare(f.call, *f.plan, f.number, false);
+    f.resources->prepare(f.call, *f.plan, f.number, false);
     f.begun = true;
-    f.run.start(f.plan->steps, f.where->sizes(), f.where->where(), f.where->messages());
+    f.run.start(f.plan->steps, f.resources->sizes(), f.resources->where(), f.resources->messages());
     tell_peers(f);
     // Removes announcements of this call, now old. That takes time, so mostly where the rank must wait anyway.
     if (f.what->use->early && (!f.run.done() || f.number % 4 == 0)) listen();
@@ -212,14 +86,17 @@ bool player::begin(flight& f, bool wait) {
 /// Begins what the rank has arrived at; false if something must wait.
 bool player::begin_all(bool wait, bool by_caller) {
     while (waiting_ > 0) {
-        flight& f = *std::prev(under_way_.end(), static_cast<std::ptrdiff_t>(waiting_));
+        queued_call& f = *std::prev(under_way_.end(), static_cast<std::ptrdiff_t>(waiting_));
         if (!by_caller && f.needs_caller()) return false;
         try {
             if (f.passed() ? !agree(f, wait) : !begin(f, wait)) return false;
             --waiting_;
-            if (f.passed()) recycle(f, under_way_);
+            if (f.passed() && f.trouble)
+                end(f);
+            else if (f.passed())
+                recycle(f, under_way_);
         } catch (...) {
-            f.trouble = std::current_exception();
+            if (!f.trouble) f.trouble = std::current_exception();
             if (!broken_ || f.begun) --waiting_;
             if (f.begun || f.passed() || broken_) {
                 fail();
@@ -232,16 +109,16 @@ bool player::begin_all(bool wait, bool by_caller) {
 }
 
 bool player::begin_early() {
-    flight& f = next();
+    queued_call& f = next();
     if (f.refused || !has_room(f) || !agree(f, false)) return false;
     // Errors are reported when the rank arrives.
     try {
         f.plan = plans_.get(*f.what->use, planned(f));
-        f.refused = !f.where->prepare_early(*f.what, f.plan->steps, f.number);
+        f.refused = !f.resources->prepare_early(*f.what, f.plan->steps, f.number);
         if (f.refused) return false;
         f.begun = true;
         ++begun_early_;
-        f.run.start(f.plan->steps, f.where->sizes(), f.where->where(), f.where->messages(), false);
+        f.run.start(f.plan->steps, f.resources->sizes(), f.resources->where(), f.resources->messages(), false);
     } catch (const std::exception&) {
         if (f.begun) throw;
         f.refused = true;
@@ -252,7 +129,7 @@ bool player::begin_early() {
 }
 
 /// Lets ranks that have not arrived begin, too. Ranks that are predicted to arrive before this one need no message.
-void player::tell_peers(const flight& f) {
+void player::tell_peers(const queued_call& f) {
     if (!f.what->use->early || f.named || !worth_messages(*f.what)) return;
     std::vector<std::int32_t> peers;
     for (const step& t : f.plan->steps.steps().steps)
@@ -263,7 +140,8 @@ void player::tell_peers(const flight& f) {
     for (auto p = peers.begin(); p != last; ++p) {
         if (!f.planned_by.empty() && arrival(*p) < arrival(me_.value)) continue;
         const bool differs = traits(f.what->what.what).irregular;
-        stage_.tell(rank(*p), announcement(f.number, *f.what, differs ? f.where->bytes_on(rank(*p)) : f.what->bytes));
+        stage_.tell(rank(*p),
+                    announcement(f.number, *f.what, differs ? f.resources->bytes_on(rank(*p)) : f.what->bytes));
     }
 }
 
@@ -282,7 +160,7 @@ void player::listen() {
 bool player::expect(const intent& said) {
     if (broken_) throw error("cannot expect a collective now", why_, "make a new communicator");
     if (said.open && waiting_ > 0) return false;  // others may know more already
-    flight& f = next();
+    queued_call& f = next();
     intent what = said;
     resolve(what);
     if ((f.begun || f.named) && !same(*f.what, what))
@@ -302,9 +180,34 @@ void player::edge(time_ns arrival) {
     if (waiting_ == 0) (void)agree(next(), false);
 }
 
-player::ticket player::arrive(const intent& said, const void* call, time_ns now) {
+player::ticket player::call(time_ns now) {
+    queued_call& f = coming_.back();
+    append_next();
+    f.arrival = now;
+    return &f;
+}
+
+void player::arrive(ticket first, const intent& what, const void* call) {
+    try {
+        enter(*first, what, call);
+    } catch (...) {
+        if (first->arrived)
+            first->trouble = std::current_exception();
+        else
+            pass(first, std::current_exception());
+    }
+}
+
+player::ticket player::arrive(const intent& what, const void* call, time_ns now) {
     check_usable();
-    flight& f = next();
+    const ticket t = this->call(now);
+    arrive(t, what, call);
+    if (t->trouble) (void)progress(t, false);
+    return t;
+}
+
+void player::enter(queued_call& f, const intent& said, const void* call) {
+    check_usable();
     intent what = said;
     if (waiting_ == 0 || f.named) resolve(what);
     listening_ |= what.use->early;
@@ -318,48 +221,44 @@ player::ticket player::arrive(const intent& said, const void* call, time_ns now)
     f.of = &record_of(what);
     f.what = std::move(what);
     f.call = call;
-    depart(f, now);
+    depart(f);
     if (!f.begun) {
         ++waiting_;
-        return &f;
+        return;
     }
     try {
         contribute(f);
         keep_arrivals(f);
-        f.where->prepare(call, *f.plan, f.number, true);
-        f.run.arrive(f.where->where().input, f.where->where().output);
+        f.resources->prepare(call, *f.plan, f.number, true);
+        f.run.arrive(f.resources->where().input, f.resources->where().output);
     } catch (...) {
         fail();
         throw;
     }
-    return &f;
 }
 
 /// The rank has arrived at it, the next one.
-void player::depart(flight& f, time_ns now) {
-    make_next();
-    f.arrival = now;
+void player::depart(queued_call& f) {
     f.arrived = true;
-    f.self = next_.begin();
-    under_way_.splice(under_way_.end(), next_);
-    next_.splice(next_.begin(), spare_, spare_.begin());
+    under_way_.splice(under_way_.end(), coming_, f.self);
+    take_announcement();
 }
 
 void player::check_usable() const {
     if (broken_) throw error("this communicator cannot be used any more", why_, "make a new one");
 }
 
-const char* player::said_by(const flight& f) { return f.named ? "named" : "announced by another rank"; }
+const char* player::said_by(const queued_call& f) { return f.named ? "named" : "announced by another rank"; }
 
-void player::end(flight& f) {
-    if (!f.trouble) f.trouble = f.where->finish();
+void player::end(queued_call& f) {
+    if (!f.trouble) f.trouble = f.resources->finish();
     f.improvised.reset();
     f.ended = true;
     ended_.splice(ended_.end(), under_way_, f.self);
 }
 
 /// True if something has moved. Alone, it looks for its messages itself, and may wait for them.
-bool player::move(flight& f, bool wait, bool alone) {
+bool player::move(queued_call& f, bool wait, bool alone) {
     try {
         bool done = false;
         bool moved = true;
@@ -393,7 +292,7 @@ void player::look(bool wait) {
 }
 
 /// Goes on with everything under way, until something has moved if an invocation is awaited. True if something has.
-bool player::advance(const flight* awaited, bool by_caller) {
+bool player::advance(const queued_call* awaited, bool by_caller) {
     const bool alone = under_way_.size() == 1;
     const std::size_t waiting = waiting_;
     (void)begin_all(awaited != nullptr && alone, by_caller);
@@ -401,7 +300,7 @@ bool player::advance(const flight* awaited, bool by_caller) {
     if (!alone && !under_way_.empty()) look(false);
     bool chooses = false;  // it may have to do without a message
     for (auto at = under_way_.begin(); at != under_way_.end() && at->begun && !broken_;) {
-        flight& f = *at++;
+        queued_call& f = *at++;
         chooses |= f.improvised != nullptr;
         if (by_caller || !f.needs_caller()) moved |= move(f, awaited != nullptr, alone);
     }
@@ -414,6 +313,8 @@ bool player::advance(const flight* awaited, bool by_caller) {
 }
 
 bool player::progress(ticket t, bool wait) {
+    // It is only counted, when its turn comes.
+    if (t->passed() && !t->ended && !broken_) std::rethrow_exception(std::exchange(t->trouble, nullptr));
     for (;;) {
         const bool may_block = wait && !help();
         const bool moved = !t->ended && !broken_ && advance(may_block ? t : nullptr, true);
@@ -426,25 +327,26 @@ bool player::progress(ticket t, bool wait) {
     }
 }
 
-bool player::has_ended(ticket t) { return t->ended; }
-
 /// Throws what went wrong with it.
-void player::retire(flight& f) {
+void player::retire(queued_call& f) {
     const std::exception_ptr trouble = std::exchange(f.trouble, nullptr);
     const bool was_ended = f.ended;
-    std::swap(f.planned_by, ended_by_);
-    last_used_ = f.what->use;
+    if (f.what) {
+        std::swap(f.planned_by, ended_by_);
+        last_used_ = f.what->use;
+    }
     if (!f.ended && !f.begun) --waiting_;
     recycle(f, f.ended ? ended_ : under_way_);
     if (trouble) std::rethrow_exception(trouble);
     if (!was_ended) check_usable();
 }
 
-void player::recycle(flight& f, flights& from) {
+void player::recycle(queued_call& f, queue& from) {
     spare_.splice(spare_.begin(), from, f.self);
     f.planned_by.clear();
     f.what.reset();
     f.call = nullptr;
+    f.trouble = nullptr;
     f.edge.reset();
     f.plan.reset();
     f.improvised.reset();
@@ -465,11 +367,16 @@ bool player::insist(bool wait, Attempt attempt) {
     return true;
 }
 
+bool player::catch_up(bool wait) {
+    check_usable();
+    return insist(wait, [this](bool w) { return begin_all(w, true) && catch_up(next(), w); });
+}
+
 void player::fail() noexcept {
     if (broken_) return;
     broken_ = true;
-    for (const flight& f : under_way_) f.where->abandon();
-    next().where->abandon();
+    for (const queued_call& f : under_way_) f.resources->abandon();
+    next().resources->abandon();
 }
 
 activity player::poll(bool in_background) {
@@ -479,7 +386,7 @@ activity player::poll(bool in_background) {
         if (broken_) return activity::nothing;
         if (listening_) listen();
         const std::size_t exchanging = exchanges_.size();
-        flight& f = next();
+        queued_call& f = next();
         if (waiting_ == 0) {
             if (exchanging > 0 || f.edge) (void)agree(f, false);
             moved |= exchanges_.size() != exchanging;
@@ -503,17 +410,31 @@ activity player::poll(bool in_background) {
 
 void player::pass(time_ns now) {
     check_usable();
-    flight& f = next();
-    if (f.begun || f.named) {
-        fail();
-        why_ = "another collective was called than was named or announced";
+    pass(call(now));
+    if (broken_)
         throw error("another collective than was named or announced", "its messages are already under way",
                     "call what was named, on all ranks alike");
+}
+
+void player::pass(ticket first, std::exception_ptr trouble) {
+    queued_call& f = *first;
+    const bool asked_for = trouble != nullptr;
+    f.trouble = std::move(trouble);
+    if (!broken_ && (f.begun || f.named)) {
+        fail();
+        why_ = "another collective was called than was named or announced";
     }
     f.what.reset();  // as announced for another call, by error
-    depart(f, now);
-    ++waiting_;
-    (void)begin_all(false, false);
+    if (!broken_) {
+        depart(f);
+        ++waiting_;
+        (void)begin_all(false, false);
+    } else if (asked_for) {
+        f.ended = true;
+        ended_.splice(ended_.end(), coming_, f.self);
+    } else {
+        recycle(f, coming_);
+    }
 }
 
 bool player::close(time_ns now) {

@@ -16,100 +16,56 @@
 // A rank that begins before it arrives changes nothing for the others: the messages are the same.
 #pragma once
 
-#include "arrival/operation.hpp"
 #include "arrival/predictor.hpp"
 #include "engine/background_thread.hpp"
-#include "engine/engine.hpp"
-#include "engine/plan_cache.hpp"
+#include "engine/stage.hpp"
 
 #include <deque>
-#include <exception>
 #include <functional>
 #include <list>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
 namespace rubato {
 
-/// An invocation as it is known before the rank's buffers are.
-struct RUBATO_API intent {
-    const algorithm* use = nullptr;
-    problem what{};            ///< no arrivals: plan by those agreed on
-    std::int64_t bytes = 0;    ///< of a chunk; if chunks differ, of this rank's, or unknown
-    std::int32_t type = -1;    ///< number of a predefined datatype, for combining early
-    std::int32_t op = -1;      ///< number of a predefined operator
-    bool open = false;         ///< the player's `choose` says how; `use` and what follows from it do not count yet
-    bool observed = false;     ///< arrivals are exchanged and predicted even if its algorithm does not use them
-    bool called_roll = false;  ///< its arrivals come from a roll call: exchanged even so, to know who comes first
-
-    static constexpr std::int64_t unknown = -1;
-
-    /// Calls of the same kind; equal on all ranks.
-    operation kind() const;
+/// What a player knows of all calls of one kind.
+struct calls_of_a_kind {
+    std::optional<pattern_predictor> predict{};  // once something was exchanged
+    std::uint64_t calls = 0;
+    std::vector<time_ns> planned_by{};  // the last one that was observed
 };
 
-/// A run of an algorithm that chooses while it runs.
-class improvisation {
-public:
-    virtual ~improvisation() = default;
-    /// Makes progress without waiting; true when all is done.
-    virtual bool progress() = 0;
-};
+struct queued_call {
+    std::uint64_t number = 0;
+    std::optional<intent> what{};
+    const void* call = nullptr;
+    calls_of_a_kind* of = nullptr;  // once the rank has arrived
+    time_ns arrival{};
+    std::optional<time_ns> edge{};  // when the rank says that it will arrive
+    bool named = false;             // by this rank
+    bool arrived = false;
+    bool refused = false;      // cannot begin before the rank arrives
+    bool contributed = false;  // to its exchange
+    bool begun = false;        // its messages are under way
+    bool ended = false;
+    std::exception_ptr trouble{};
+    std::shared_ptr<plan_cache::entry> plan{};
+    std::vector<time_ns> planned_by{};
+    std::unique_ptr<call_resources> resources{};
+    execution run{};
+    std::unique_ptr<improvisation> improvised{};
+    std::list<queued_call>::iterator self{};
 
-/// Memory and messages of an operation; of one after the other. Errors are thrown.
-class berth {
-public:
-    virtual ~berth() = default;
-
-    /// For operation `number` before the rank has arrived. False if impossible: it is too large, or its operator is
-    /// not known here.
-    virtual bool prepare_early(const intent& what, const plan& p, std::uint64_t number) = 0;
-    /// The rank has arrived; `call` is the argument of player::arrive. `entry` may keep what was computed about the
-    /// plan. `begun`: after prepare_early, perhaps for another length, if another rank announced a different one.
-    virtual void prepare(const void* call, plan_cache::entry& entry, std::uint64_t number, bool begun) = 0;
-    /// The same for an algorithm that chooses while it runs; begins it.
-    virtual std::unique_ptr<improvisation> improvise(const intent& what, const void* call, std::uint64_t number) = 0;
-    virtual const layout& sizes() const = 0;
-    virtual const memory& where() const = 0;
-    virtual transport& messages() = 0;
-    /// For chunks whose sizes differ between ranks: the size on `other`, for the announcement to it.
-    virtual std::int64_t bytes_on(rank other) const = 0;
-    /// Gives the rank its result. Returns what is wrong with it, if other operations can go on.
-    virtual std::exception_ptr finish() = 0;
-    /// After a failure: the rank's buffers are not written any more.
-    virtual void abandon() noexcept = 0;
-};
-
-/// Where a player's operations run. Errors are thrown.
-class stage {
-public:
-    virtual ~stage() = default;
-
-    virtual std::unique_ptr<berth> open_berth() = 0;
-    /// Looks for messages of all berths; with `wait`, until there is one, but not forever.
-    virtual void look(bool wait) = 0;
-    /// Operations from the first that has not ended to the last that has begun.
-    virtual std::uint64_t most_at_once() const { return UINT64_MAX; }
-
-    /// Gathers a number from every rank; called in the same order by all.
-    virtual void exchange(std::int64_t mine) = 0;
-    /// The oldest exchange that was not returned yet; false if it is not complete. With `wait`, waits for it.
-    virtual bool exchanged(std::vector<std::int64_t>& all, bool wait) = 0;
-
-    /// Sends `told` to another rank, which may already have passed that invocation.
-    virtual void tell(rank to, std::vector<std::int64_t> told) = 0;
-    virtual bool hear(std::vector<std::int64_t>& told) = 0;
+    /// Counted only; else what it does is known once the rank has arrived.
+    bool passed() const { return arrived && !what; }
+    bool needs_caller() const { return what && traits(what->what.what).reduces && what->op < 0; }
 };
 
 class RUBATO_API player {
-    struct flight;
-
 public:
-    /// An invocation that the rank has arrived at. Any number of them may be under way; they begin in their order and
-    /// end in any.
-    using ticket = flight*;
+    /// A call that the rank has made. Any number of them may be under way; they begin in their order and end in any.
+    using ticket = queued_call*;
 
     struct settings {
         plan_cache::settings plans{};
@@ -133,12 +89,29 @@ public:
     bool expect(const intent& what);
     /// The rank will arrive at the next invocation at that time.
     void edge(time_ns arrival);
-    /// The rank has arrived at `now`; `call` must live until the invocation has ended.
+    /// The rank calls the invocation after those that it has called. It may arrive later, when it is known how the call
+    /// is made; calls arrive in their order.
+    ticket call(time_ns now);
+    /// Of those that were called and have not arrived, the first; null if there is none.
+    ticket first_called() { return coming_.size() > 1 ? &coming_.front() : nullptr; }
+    /// The first called one arrives; `call` must live until the invocation has ended. progress() throws what is wrong.
+    void arrive(ticket first, const intent& what, const void* call);
+    /// Both at once.
     ticket arrive(const intent& what, const void* call, time_ns now);
+    /// The first called one is not made by the player: counts it, without waiting. With `trouble`, progress() throws
+    /// that; else the ticket is void.
+    void pass(ticket first, std::exception_ptr trouble = nullptr);
     /// Makes progress with all that is under way, with `wait` until this invocation has ended; true if it has. Throws
     /// if it was refused or has failed. In both cases its ticket is void then.
     bool progress(ticket t, bool wait);
-    static bool has_ended(ticket t);
+    /// A call that `wanted` accepts, those first that have ended; null if there is none.
+    template <class Wanted>
+    ticket find(Wanted wanted) {
+        for (queue* const q : {&ended_, &under_way_, &coming_})
+            for (queued_call& c : *q)
+                if (wanted(c)) return &c;
+        return nullptr;
+    }
     /// Makes progress with all of them, takes announcements, begins before the rank arrives. In the background,
     /// reductions by a user's own operator are left to the rank.
     activity poll(bool in_background = true);
@@ -156,8 +129,7 @@ public:
     bool close(time_ns now);
 
     /// Of the invocation that the rank arrives at next.
-    std::uint64_t number() const { return next_.front().number; }
-    bool idle() const { return under_way_.empty(); }
+    std::uint64_t number() const { return coming_.front().number; }
     bool broken() const { return broken_; }
     /// Throws if it is broken.
     void check_usable() const;
@@ -173,76 +145,48 @@ public:
     bool listens() const { return listening_; }
 
 private:
-    struct record {
-        std::optional<pattern_predictor> predict{};  // once something was exchanged
-        std::uint64_t calls = 0;
-        std::vector<time_ns> planned_by{};  // the last one that was observed
-    };
     struct gathering {
         std::uint64_t number;
-        bool estimates;        // said beforehand, most of them
-        record* of = nullptr;  // not known before the rank arrives
+        bool estimates;                 // said beforehand, most of them
+        calls_of_a_kind* of = nullptr;  // not known before the rank arrives
         bool complete = false;
         std::vector<std::int64_t> values{};
     };
-    using flights = std::list<flight>;
-    struct flight {
-        std::uint64_t number = 0;
-        std::optional<intent> what{};
-        const void* call = nullptr;
-        record* of = nullptr;  // once the rank has arrived
-        time_ns arrival{};
-        std::optional<time_ns> edge{};  // when the rank says that it will arrive
-        bool named = false;             // by this rank
-        bool arrived = false;
-        bool refused = false;      // cannot begin before the rank arrives
-        bool contributed = false;  // to its exchange
-        bool begun = false;        // its messages are under way
-        bool ended = false;
-        std::exception_ptr trouble{};
-        std::shared_ptr<plan_cache::entry> plan{};
-        std::vector<time_ns> planned_by{};
-        std::unique_ptr<berth> where{};
-        execution run{};
-        std::unique_ptr<improvisation> improvised{};
-        flights::iterator self{};
+    using queue = std::list<queued_call>;
 
-        /// Counted only; else what it does is known once the rank has arrived.
-        bool passed() const { return arrived && !what; }
-        bool needs_caller() const { return what && traits(what->what.what).reduces && what->op < 0; }
-    };
-
-    flight& next() { return next_.front(); }
-    void make_next();
-    record& record_of(const intent& what);
+    queued_call& next() { return coming_.front(); }
+    void append_next();
+    void take_announcement();
+    calls_of_a_kind& record_of(const intent& what);
     void resolve(intent& what);
-    void start_exchange(flight& f, time_ns arrival, bool announced);
+    void start_exchange(queued_call& f, time_ns arrival, bool announced);
     bool complete_until(std::uint64_t number, bool wait);
     void apply(const gathering& g);
-    bool catch_up(const flight& f, bool wait);
-    bool agree(flight& f, bool wait);
-    static bool plans_by_arrivals(const flight& f);
+    bool catch_up(const queued_call& f, bool wait);
+    bool agree(queued_call& f, bool wait);
+    static bool plans_by_arrivals(const queued_call& f);
     bool worth_messages(const intent& what) const;
-    static void keep_arrivals(const flight& f);
-    void contribute(flight& f);
-    problem planned(flight& f);
-    bool begin(flight& f, bool wait);
+    static void keep_arrivals(const queued_call& f);
+    void contribute(queued_call& f);
+    problem planned(queued_call& f);
+    bool begin(queued_call& f, bool wait);
     bool begin_all(bool wait, bool by_caller);
-    bool has_room(const flight& f) const;
+    bool has_room(const queued_call& f) const;
     bool begin_early();
-    bool advance(const flight* awaited, bool by_caller);
-    bool move(flight& f, bool wait, bool alone);
+    bool advance(const queued_call* awaited, bool by_caller);
+    bool move(queued_call& f, bool wait, bool alone);
     void look(bool wait);
-    void depart(flight& f, time_ns now);
-    void end(flight& f);
-    void recycle(flight& f, flights& from);
-    void retire(flight& f);
+    void enter(queued_call& f, const intent& said, const void* call);
+    void depart(queued_call& f);
+    void end(queued_call& f);
+    void recycle(queued_call& f, queue& from);
+    void retire(queued_call& f);
     template <class Attempt>
     bool insist(bool wait, Attempt attempt);
     bool help() const { return how_.help && how_.help(); }
-    void tell_peers(const flight& f);
+    void tell_peers(const queued_call& f);
     void listen();
-    static const char* said_by(const flight& f);
+    static const char* said_by(const queued_call& f);
 
     rank me_;
     std::int32_t ranks_;
@@ -250,10 +194,10 @@ private:
     settings how_;
     plan_cache plans_;
 
-    flights next_{};       // the invocation that the rank arrives at next
-    flights under_way_{};  // arrived, in their order
-    flights ended_{};      // nobody has asked for them yet
-    flights spare_{};
+    queue coming_{};     // called, in their order, and the one that the rank calls next
+    queue under_way_{};  // arrived, in their order
+    queue ended_{};      // nobody has asked for them yet
+    queue spare_{};
     std::size_t waiting_ = 0;  // of those under way, the last, that have not begun
     bool broken_ = false;
     bool closing_ = false;
@@ -264,7 +208,7 @@ private:
     const algorithm* last_used_ = nullptr;
     rank first_to_come_{};
 
-    std::map<operation, record> records_{};
+    std::map<operation, calls_of_a_kind> records_{};
     std::deque<gathering> exchanges_{};        // in the order of their numbers
     bool edge_mode_ = false;                   // every invocation exchanges before it is planned
     std::map<std::uint64_t, intent> ahead_{};  // announced, but not next yet

@@ -1,6 +1,5 @@
 // In the place of OTF2's files where its library was missing when Rubato was built.
 #include "exports/formats.hpp"
-#include "exports/imports.hpp"
 
 namespace rubato::exports {
 namespace {

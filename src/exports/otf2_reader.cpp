@@ -1,5 +1,4 @@
-#include "exports/imports.hpp"
-#include "exports/otf2_errors.hpp"
+#include "exports/formats.hpp"
 #include "exports/otf2_terms.hpp"
 
 #include <otf2/otf2.h>
@@ -41,6 +40,24 @@ private:
     }
     static archive_reader& self(void* data) { return *static_cast<archive_reader*>(data); }
 
+    /// A callback for definitions of any kind: does this with the reader and what is defined.
+    template <class Do>
+    struct definition_callback {
+        template <class... Defined>
+        using pointer = OTF2_CallbackCode (*)(void*, Defined...);
+        template <class... Defined>
+        operator pointer<Defined...>() const {  // NOLINT(google-explicit-constructor): it stands for all of them
+            return [](void* me, Defined... what) {
+                Do{}(self(me), what...);
+                return static_cast<OTF2_CallbackCode>(OTF2_CALLBACK_SUCCESS);
+            };
+        }
+    };
+    template <class Do>
+    static definition_callback<Do> keep(Do) {
+        return {};
+    }
+
     struct location {
         std::int32_t rank = -1;
         std::vector<OTF2_RegionRef> within{};            ///< regions
@@ -56,63 +73,38 @@ private:
         const std::unique_ptr<OTF2_GlobalDefReaderCallbacks, void (*)(OTF2_GlobalDefReaderCallbacks*)> calls(
             OTF2_GlobalDefReaderCallbacks_New(), &OTF2_GlobalDefReaderCallbacks_Delete);
         OTF2_GlobalDefReaderCallbacks_SetClockPropertiesCallback(
-            calls.get(), [](void* me, std::uint64_t resolution, std::uint64_t, std::uint64_t, std::uint64_t) {
-                self(me).resolution_ = resolution;
-                return OTF2_CALLBACK_SUCCESS;
-            });
-        OTF2_GlobalDefReaderCallbacks_SetStringCallback(calls.get(),
-                                                        [](void* me, OTF2_StringRef ref, const char* text) {
-                                                            self(me).strings_[ref] = text;
-                                                            return OTF2_CALLBACK_SUCCESS;
-                                                        });
-        OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(
-            calls.get(), [](void* me, OTF2_AttributeRef ref, OTF2_StringRef name, OTF2_StringRef, OTF2_Type type) {
-                if (type == OTF2_TYPE_STRING) self(me).attributes_[ref] = name;
-                return OTF2_CALLBACK_SUCCESS;
-            });
+            calls.get(), keep([](auto& me, auto resolution, auto...) { me.resolution_ = resolution; }));
+        OTF2_GlobalDefReaderCallbacks_SetStringCallback(
+            calls.get(), keep([](auto& me, auto ref, auto text) { me.strings_[ref] = text; }));
+        OTF2_GlobalDefReaderCallbacks_SetAttributeCallback(calls.get(),
+                                                           keep([](auto& me, auto ref, auto name, auto, auto type) {
+                                                               if (type == OTF2_TYPE_STRING) me.attributes_[ref] = name;
+                                                           }));
         OTF2_GlobalDefReaderCallbacks_SetSystemTreeNodeCallback(
-            calls.get(),
-            [](void* me, OTF2_SystemTreeNodeRef ref, OTF2_StringRef name, OTF2_StringRef, OTF2_SystemTreeNodeRef) {
-                self(me).nodes_[ref] = name;
-                return OTF2_CALLBACK_SUCCESS;
-            });
+            calls.get(), keep([](auto& me, auto ref, auto name, auto...) { me.nodes_[ref] = name; }));
         OTF2_GlobalDefReaderCallbacks_SetLocationGroupCallback(
-            calls.get(), [](void* me, OTF2_LocationGroupRef ref, OTF2_StringRef, OTF2_LocationGroupType,
-                            OTF2_SystemTreeNodeRef parent, OTF2_LocationGroupRef) {
-                self(me).group_nodes_[ref] = parent;
-                return OTF2_CALLBACK_SUCCESS;
-            });
-        OTF2_GlobalDefReaderCallbacks_SetLocationCallback(
-            calls.get(), [](void* me, OTF2_LocationRef ref, OTF2_StringRef, OTF2_LocationType, std::uint64_t,
-                            OTF2_LocationGroupRef group) {
-                self(me).locations_[ref] = {};
-                self(me).location_groups_[ref] = group;
-                return OTF2_CALLBACK_SUCCESS;
-            });
-        OTF2_GlobalDefReaderCallbacks_SetRegionCallback(
             calls.get(),
-            [](void* me, OTF2_RegionRef ref, OTF2_StringRef name, OTF2_StringRef, OTF2_StringRef, OTF2_RegionRole,
-               OTF2_Paradigm, OTF2_RegionFlag, OTF2_StringRef file, std::uint32_t line, std::uint32_t) {
-                self(me).regions_[ref] = {name, file, line};
-                return OTF2_CALLBACK_SUCCESS;
-            });
+            keep([](auto& me, auto ref, auto, auto, auto parent, auto) { me.group_nodes_[ref] = parent; }));
+        OTF2_GlobalDefReaderCallbacks_SetLocationCallback(calls.get(),
+                                                          keep([](auto& me, auto ref, auto, auto, auto, auto group) {
+                                                              me.locations_[ref] = {};
+                                                              me.location_groups_[ref] = group;
+                                                          }));
+        OTF2_GlobalDefReaderCallbacks_SetRegionCallback(
+            calls.get(), keep([](auto& me, auto ref, auto name, auto, auto, auto, auto, auto, auto file, auto...) {
+                me.regions_[ref] = {name, file};
+            }));
         OTF2_GlobalDefReaderCallbacks_SetGroupCallback(
-            calls.get(), [](void* me, OTF2_GroupRef ref, OTF2_StringRef, OTF2_GroupType type, OTF2_Paradigm paradigm,
-                            OTF2_GroupFlag, std::uint32_t count, const std::uint64_t* members) {
-                if (paradigm != OTF2_PARADIGM_MPI) return OTF2_CALLBACK_SUCCESS;
+            calls.get(), keep([](auto& me, auto ref, auto, auto type, auto paradigm, auto, auto count, auto members) {
+                if (paradigm != OTF2_PARADIGM_MPI) return;
                 std::vector<std::uint64_t> all(members, members + count);
                 if (type == OTF2_GROUP_TYPE_COMM_LOCATIONS)
-                    self(me).rank_locations_ = std::move(all);
+                    me.rank_locations_ = std::move(all);
                 else
-                    self(me).groups_[ref] = {type == OTF2_GROUP_TYPE_COMM_SELF, std::move(all)};
-                return OTF2_CALLBACK_SUCCESS;
-            });
+                    me.groups_[ref] = {type == OTF2_GROUP_TYPE_COMM_SELF, std::move(all)};
+            }));
         OTF2_GlobalDefReaderCallbacks_SetCommCallback(
-            calls.get(),
-            [](void* me, OTF2_CommRef ref, OTF2_StringRef, OTF2_GroupRef group, OTF2_CommRef, OTF2_CommFlag) {
-                self(me).comms_[ref] = group;
-                return OTF2_CALLBACK_SUCCESS;
-            });
+            calls.get(), keep([](auto& me, auto ref, auto, auto group, auto...) { me.comms_[ref] = group; }));
         check(OTF2_Reader_RegisterGlobalDefCallbacks(reader_.get(), in, calls.get(), this), "it cannot be read");
         std::uint64_t count = 0;
         check(OTF2_Reader_ReadAllGlobalDefinitions(reader_.get(), in, &count), "its definitions cannot be read");
@@ -126,7 +118,7 @@ private:
         for (auto& [ref, where] : locations_)
             if (const auto found = rank_of_group_.find(location_groups_[ref]); found != rank_of_group_.end())
                 where.rank = found->second;
-        by_rank_->resize(rank_locations_.size());
+        by_rank_.resize(rank_locations_.size());
         for (const auto& [ref, name] : attributes_)
             if (strings_[name] == "place") place_attribute_ = ref;
     }
@@ -155,26 +147,22 @@ private:
         const std::unique_ptr<OTF2_EvtReaderCallbacks, void (*)(OTF2_EvtReaderCallbacks*)> calls(
             OTF2_EvtReaderCallbacks_New(), &OTF2_EvtReaderCallbacks_Delete);
         OTF2_EvtReaderCallbacks_SetEnterCallback(calls.get(),
-                                                 [](OTF2_LocationRef where, OTF2_TimeStamp, std::uint64_t, void* me,
-                                                    OTF2_AttributeList* attributes, OTF2_RegionRef region) {
+                                                 [](auto where, auto, auto, void* me, auto* attributes, auto region) {
                                                      self(me).enter(where, attributes, region);
                                                      return OTF2_CALLBACK_SUCCESS;
                                                  });
-        OTF2_EvtReaderCallbacks_SetLeaveCallback(calls.get(), [](OTF2_LocationRef where, OTF2_TimeStamp, std::uint64_t,
-                                                                 void* me, OTF2_AttributeList*, OTF2_RegionRef) {
+        OTF2_EvtReaderCallbacks_SetLeaveCallback(calls.get(), [](auto where, auto, auto, void* me, auto, auto) {
             self(me).leave(where);
             return OTF2_CALLBACK_SUCCESS;
         });
-        OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(
-            calls.get(), [](OTF2_LocationRef where, OTF2_TimeStamp time, std::uint64_t, void* me, OTF2_AttributeList*) {
-                self(me).locations_[where].arrival = time;
-                return OTF2_CALLBACK_SUCCESS;
-            });
+        OTF2_EvtReaderCallbacks_SetMpiCollectiveBeginCallback(calls.get(),
+                                                              [](auto where, auto time, auto, void* me, auto) {
+                                                                  self(me).locations_[where].arrival = time;
+                                                                  return OTF2_CALLBACK_SUCCESS;
+                                                              });
         OTF2_EvtReaderCallbacks_SetMpiCollectiveEndCallback(
-            calls.get(), [](OTF2_LocationRef where, OTF2_TimeStamp time, std::uint64_t, void* me, OTF2_AttributeList*,
-                            OTF2_CollectiveOp operation, OTF2_CommRef communicator, std::uint32_t root,
-                            std::uint64_t sent, std::uint64_t received) {
-                self(me).end(where, time, operation, communicator, root, sent, received);
+            calls.get(), [](auto where, auto time, auto, void* me, auto, auto... call) {
+                self(me).end(where, time, call...);
                 return OTF2_CALLBACK_SUCCESS;
             });
         check(OTF2_Reader_RegisterEvtCallbacks(reader_.get(), &in, calls.get(), this), "its events cannot be read");
@@ -191,7 +179,7 @@ private:
         OTF2_StringRef text = 0;
         const bool noted = place_attribute_ && OTF2_AttributeList_GetNumberOfElements(attributes) > 0 &&
                            OTF2_AttributeList_GetStringRef(attributes, *place_attribute_, &text) == OTF2_SUCCESS;
-        at.at.push_back(noted ? std::optional(place(strings_[text])) : std::nullopt);
+        at.at.push_back(noted ? std::optional(places_.number(strings_[text])) : std::nullopt);
     }
     void leave(OTF2_LocationRef where) {
         location& at = locations_[where];
@@ -199,16 +187,14 @@ private:
         at.within.pop_back();
         at.at.pop_back();
     }
-    std::uint32_t place(const std::string& text) {
-        return places_.emplace(text, static_cast<std::uint32_t>(places_.size())).first->second;
-    }
     /// What was noted, or the region around the call.
     std::uint32_t place_of(const location& at) {
         if (!at.at.empty() && at.at.back()) return *at.at.back();
-        if (at.within.size() < 2) return place("unknown");
+        if (at.within.size() < 2) return places_.number("unknown");
         const region_definition& around = regions_[at.within[at.within.size() - 2]];
         const std::string& file = strings_[around.file];
-        return place(file.empty() ? strings_[around.name]
+        return places_.number(file.empty()
+                                  ? strings_[around.name]
                                   : fmt::format("{} ({})", strings_[around.name], fs::path(file).filename().string()));
     }
 
@@ -251,7 +237,7 @@ private:
                                             : times.sent > 0   ? sent / times.sent
                                                                : 0);
         c.invocation = next_[{*numbered, at.rank}]++;
-        (*by_rank_)[static_cast<std::size_t>(at.rank)].push_back(c);
+        by_rank_[static_cast<std::size_t>(at.rank)].push_back(c);
         ++made_.calls;
     }
 
@@ -284,25 +270,21 @@ private:
             const auto node = group_nodes_.find(location_groups_[ref]);
             made_.hosts.push_back(node == group_nodes_.end() ? "" : strings_[nodes_[node->second]]);
         }
-        made_.places.resize(places_.size());
-        for (const auto& [text, n] : places_) made_.places[n] = text;
+        made_.places = places_.all();
         time_ns begin = time_ns::max();
-        for (auto& calls : *by_rank_) {
-            std::ranges::stable_sort(calls, {}, &traced_call::arrival);
-            if (!calls.empty()) begin = std::min(begin, calls.front().arrival);
-        }
-        for (auto& calls : *by_rank_)
+        for (const auto& calls : by_rank_)
+            for (const traced_call& c : calls) begin = std::min(begin, c.arrival);
+        for (auto& calls : by_rank_)
             for (traced_call& c : calls) {
                 c.arrival -= begin;
                 c.exit -= begin;
             }
-        made_.calls_of = [all = by_rank_](std::int32_t rank) { return (*all)[static_cast<std::size_t>(rank)]; };
+        made_.keep(std::move(by_rank_));
     }
 
     struct region_definition {
         OTF2_StringRef name = 0;
         OTF2_StringRef file = 0;
-        std::uint32_t line = 0;
     };
     struct group_definition {
         bool self = false;
@@ -324,12 +306,11 @@ private:
     std::map<OTF2_GroupRef, group_definition> groups_{};
     std::map<OTF2_CommRef, OTF2_GroupRef> comms_{};
     std::vector<std::uint64_t> rank_locations_{};
-    std::map<std::string, std::uint32_t> places_{};
+    numbered<std::string> places_{};
     std::map<std::pair<OTF2_CommRef, std::int32_t>, std::uint32_t> numbers_{};
     std::map<std::vector<std::int32_t>, std::uint32_t> alike_{};
     std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> next_{};
-    std::shared_ptr<std::vector<std::vector<traced_call>>> by_rank_ =
-        std::make_shared<std::vector<std::vector<traced_call>>>();
+    std::vector<std::vector<traced_call>> by_rank_{};
     std::string wrong_{};
     trace made_{};
 };

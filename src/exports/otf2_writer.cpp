@@ -1,5 +1,4 @@
 #include "exports/formats.hpp"
-#include "exports/otf2_errors.hpp"
 #include "exports/otf2_terms.hpp"
 #include "files/own_folder.hpp"
 
@@ -182,16 +181,16 @@ private:
 }  // namespace
 
 void write_otf2(const trace& t, const fs::path& folder) {
+    const auto refuse = [&folder](std::string_view reason, std::string_view way_out) {
+        throw error(fmt::format("cannot write '{}'", folder.string()), reason, way_out);
+    };
     std::error_code none;
     if (fs::exists(folder, none) && (!fs::is_directory(folder, none) || !fs::is_empty(folder, none)))
-        throw error(fmt::format("cannot write '{}'", folder.string()), "a trace of OTF2 is a folder, and this is there",
-                    "name a new one");
+        refuse("a trace of OTF2 is a folder, and this is there", "name a new one");
     const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();
     if (const fs::path above = whole.parent_path(); !fs::is_directory(above, none))
-        throw error(fmt::format("cannot write '{}'", folder.string()),
-                    fmt::format("there is no folder '{}'", above.string()), "make it, or write elsewhere");
-    if (files::may_be_planted(whole))
-        throw error(fmt::format("cannot write '{}'", folder.string()), "another user has made it", "name a new one");
+        refuse(fmt::format("there is no folder '{}'", above.string()), "make it, or write elsewhere");
+    if (files::may_be_planted(whole)) refuse("another user has made it", "name a new one");
     const otf2_listener listening;
     archive_writer(t, folder).write();
 }

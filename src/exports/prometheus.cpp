@@ -1,5 +1,4 @@
 // https://prometheus.io/docs/instrumenting/exposition_formats/, text format: all samples of a metric follow its type.
-#include "exports/csv.hpp"
 #include "exports/formats.hpp"
 #include "report/symbols.hpp"
 #include "statistics/statistics.hpp"
@@ -64,7 +63,7 @@ std::string prometheus_text(const observe::observation& o) {
     };
     std::map<key, sums> rows;
     std::vector<std::string> places;
-    for (const report::place& p : report::find_places(o.sites)) places.push_back(p.text());
+    for (const report::code_place& p : report::find_places(o.sites)) places.push_back(p.text());
     for (const observe::row& r : o.rows) {
         sums& s = rows[{places[r.site], r.what, r.how, r.root, members_field(o.communicators[r.communicator].members)}];
         const auto calls = static_cast<double>(r.calls) * r.callers;
@@ -81,7 +80,7 @@ std::string prometheus_text(const observe::observation& o) {
         labels of{{"program", o.program},
                   {"place", place},
                   {"collective", std::string(traits(what).name)},
-                  {"form", std::string(form_name(how))},
+                  {"form", std::string(name_of(how))},
                   {"members", members}};
         if (traits(what).rooted) of.emplace_back("root", fmt::format("{}", root));
         out.add("rubato_calls_total", "counter", "Calls of all ranks.", of, s.calls);

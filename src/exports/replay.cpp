@@ -1,5 +1,4 @@
-#include "exports/replay.hpp"
-
+#include "exports/formats.hpp"
 #include "observe/part_layout.hpp"
 
 #include <fmt/format.h>
@@ -211,6 +210,14 @@ void set_algorithms(program& p, std::span<const decision> decisions) {
             if (known != algorithms().end() && known->dynamic == nullptr) c.use = &*known;
         }
     }
+}
+
+std::uint64_t write_goal(const trace& t, const observe::observation& of, const std::string& file,
+                         const piece_taker& put) {
+    replay seen = replay_of(t, file);
+    set_algorithms(seen.what, of.decisions);
+    rubato::write_goal(seen.what, parse_model(of.model.empty() ? "loggopsim" : of.model), {}, put);
+    return seen.of_ranks;
 }
 
 }  // namespace rubato::exports

@@ -1,5 +1,7 @@
 #include "exports/trace.hpp"
 
+#include "exports/formats.hpp"
+#include "observe/part_layout.hpp"
 #include "report/symbols.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <tuple>
 
 namespace rubato::exports {
 namespace {
@@ -14,27 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 using observe::part;
 
-/// Numbers in the order of first use.
-template <class Key>
-class numbered {
-public:
-    std::uint32_t number(const Key& k) {
-        const auto [found, added] = index_.emplace(k, static_cast<std::uint32_t>(all_.size()));
-        if (added) all_.push_back(k);
-        return found->second;
-    }
-    const std::vector<Key>& all() const { return all_; }
-
-private:
-    std::map<Key, std::uint32_t> index_{};
-    std::vector<Key> all_{};
-};
-
 using communicator_key = std::pair<std::vector<std::int32_t>, std::uint32_t>;
 
 std::vector<std::string> place_texts(std::span<const observe::site> sites) {
     std::vector<std::string> texts;
-    for (const report::place& p : report::find_places(sites)) texts.push_back(p.text());
+    for (const report::code_place& p : report::find_places(sites)) texts.push_back(p.text());
     return texts;
 }
 
@@ -135,7 +122,7 @@ trace trace_of_samples(const observe::observation& o) {
     t.calls = t.missing = o.lost;
     t.places = place_texts(o.sites);
     for (const observe::communicator& c : o.communicators) t.communicators.push_back({c.members, 0});
-    auto calls = std::make_shared<std::vector<std::vector<traced_call>>>(t.hosts.size());
+    std::vector<std::vector<traced_call>> calls(t.hosts.size());
     time_ns begin = time_ns::max();
     for (const observe::row& r : o.rows)
         if (r.seen)
@@ -148,13 +135,13 @@ trace trace_of_samples(const observe::observation& o) {
         for (const observe::invocation& i : r.seen->examples)
             for (std::size_t m = 0; m < members.size(); ++m) {
                 if (members[m] < 0 || members[m] >= t.ranks()) continue;
-                (*calls)[static_cast<std::size_t>(members[m])].push_back(
+                calls[static_cast<std::size_t>(members[m])].push_back(
                     {i.at - begin + i.arrivals[m], i.at - begin + i.exits[m], r.bytes, i.number,
                      static_cast<std::uint32_t>(r.communicator), static_cast<std::uint32_t>(r.site), r.root, r.what,
                      r.how});
             }
     }
-    for (auto& of_rank : *calls) {
+    for (auto& of_rank : calls) {
         std::ranges::stable_sort(of_rank, {}, &traced_call::arrival);
         // An invocation whose ranks called from several places is an example of each of them.
         const auto same = [](const traced_call& a, const traced_call& b) {
@@ -163,8 +150,49 @@ trace trace_of_samples(const observe::observation& o) {
         of_rank.erase(std::unique(of_rank.begin(), of_rank.end(), same), of_rank.end());
         t.missing -= std::min<std::uint64_t>(t.missing, of_rank.size());
     }
-    t.calls_of = [calls](std::int32_t rank) { return (*calls)[static_cast<std::size_t>(rank)]; };
+    t.keep(std::move(calls));
     return t;
+}
+
+/// What one rank did, as its recorder would have kept it; but with the times of all calls.
+observe::part part_of_rank(const trace& t, std::int32_t rank) {
+    observe::part p;
+    p.who = {rank, t.ranks(), t.program, t.hosts[static_cast<std::size_t>(rank)], t.library};
+    p.clock.push_back({});                          // all times are on one clock
+    std::map<std::uint32_t, std::size_t> channels;  // by communicator
+    using row_key = std::tuple<std::size_t, std::uint32_t, collective, observe::form, std::int32_t, std::uint8_t>;
+    std::map<row_key, std::size_t> rows;
+    for (const traced_call& c : t.calls_of(rank)) {
+        const auto [where, new_channel] = channels.emplace(c.communicator, p.channels.size());
+        if (new_channel) {
+            const traced_communicator& of = t.communicators[c.communicator];
+            observe::part_channel& made = p.channels.emplace_back();
+            made.members = of.members;
+            made.ordinal = of.ordinal;
+        }
+        observe::part_channel& channel = p.channels[where->second];
+        const std::uint8_t size_class = observe::size_class_of(c.bytes);
+        const auto [row, new_row] =
+            rows.emplace(row_key{where->second, c.place, c.what, c.how, c.root, size_class}, channel.rows.size());
+        if (new_row) {
+            observe::part_row& made = channel.rows.emplace_back();
+            made.from.symbol = t.places[c.place];
+            made.what = c.what;
+            made.how = c.how;
+            made.root = c.root;
+            made.size_class = size_class;
+        }
+        observe::part_row& sums = channel.rows[row->second];
+        ++sums.calls;
+        sums.bytes += c.bytes;
+        sums.time += c.exit - c.arrival;
+        ++channel.calls;
+        if (c.invocation != observe::no_invocation)
+            channel.events.push_back({c.invocation, row->second, c.arrival, c.exit});
+    }
+    for (observe::part_channel& c : p.channels)
+        std::ranges::stable_sort(c.events, {}, &observe::part_event::invocation);
+    return p;
 }
 
 }  // namespace
@@ -185,11 +213,25 @@ trace read_trace(const fs::path& file) {
     return t;
 }
 
+void trace::keep(std::vector<std::vector<traced_call>> by_rank) {
+    for (auto& of_rank : by_rank) std::ranges::stable_sort(of_rank, {}, &traced_call::arrival);
+    calls_of = [all = std::make_shared<const std::vector<std::vector<traced_call>>>(std::move(by_rank))](
+                   std::int32_t rank) { return (*all)[static_cast<std::size_t>(rank)]; };
+}
+
 std::string function_of(collective what, observe::form how) {
     std::string name(traits(what).name);
     name.front() = static_cast<char>(name.front() - 'a' + 'A');
     if (how == observe::form::nonblocking) return fmt::format("MPI_I{}", traits(what).name);
     return fmt::format("MPI_{}{}", name, how == observe::form::persistent ? "_init" : "");
+}
+
+observe::observation observe_trace(const trace& t) {
+    std::vector<observe::part> parts;
+    for (std::int32_t r = 0; r < t.ranks(); ++r) parts.push_back(part_of_rank(t, r));
+    observe::observation o = observe::summarise(parts);
+    o.mode = "imported";
+    return o;
 }
 
 }  // namespace rubato::exports

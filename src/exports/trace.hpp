@@ -3,9 +3,11 @@
 #pragma once
 
 #include "observe/observation.hpp"
+#include "programs/program.hpp"
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +44,24 @@ struct trace {
     std::function<std::vector<traced_call>(std::int32_t rank)> calls_of{};
 
     std::int32_t ranks() const { return static_cast<std::int32_t>(hosts.size()); }
+    /// Keeps all calls in memory; sorts them.
+    void keep(std::vector<std::vector<traced_call>> by_rank);
+};
+
+/// Numbers in the order of first use.
+template <class Key>
+class numbered {
+public:
+    std::uint32_t number(const Key& k) {
+        const auto [found, added] = index_.emplace(k, static_cast<std::uint32_t>(all_.size()));
+        if (added) all_.push_back(k);
+        return found->second;
+    }
+    const std::vector<Key>& all() const { return all_; }
+
+private:
+    std::map<Key, std::uint32_t> index_{};
+    std::vector<Key> all_{};
 };
 
 /// FILE.calls of an observation, what a program that did not end has left in FILE.parts, or else what the observation
@@ -50,5 +70,22 @@ trace read_trace(const std::filesystem::path& file);
 
 /// "MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init" for a persistent one.
 std::string function_of(collective what, observe::form how);
+
+// A trace as a program that the simulator plays, or that GOAL describes: what ranks computed between the calls that are
+// in the trace, and these calls.
+
+struct replay {
+    program what{};
+    time_ns took{};              ///< from the first arrival to the last exit that are in it
+    std::uint64_t of_ranks = 0;  ///< calls in it, counted by each rank that takes part
+};
+
+/// The calls that all their ranks kept, except for those of neighbours, whose graph is not known. What is between them
+/// counts as computing. Calls of one place whose sizes differ by less than a factor of two have their mean size.
+/// `file` is named if the trace has too little; then it throws.
+replay replay_of(const trace& t, const std::string& file);
+
+/// The algorithms of Rubato that made calls: those that mode force was given, and those that mode auto has kept.
+void set_algorithms(program& p, std::span<const decision> decisions);
 
 }  // namespace rubato::exports

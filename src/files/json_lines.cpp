@@ -1,6 +1,6 @@
 #include "files/json_lines.hpp"
 
-#include "core/checksum.hpp"
+#include "core/text.hpp"
 #include "rubato/core.hpp"
 
 #include <fmt/format.h>
@@ -14,8 +14,6 @@
 namespace rubato::files {
 namespace {
 
-using nlohmann::json;
-
 constexpr std::string_view mark = R"(,"check":")";
 
 std::string check_text(std::uint64_t sum) { return fmt::format(R"({}{:016x}"}})", mark, sum); }
@@ -26,12 +24,12 @@ public:
     line_reader(const json_lines& how, const std::string& file) : how_(how), file_(file) {}
 
     void take(std::string_view line, std::size_t number, const auto& to) {
-        json fields;
+        nlohmann::json fields;
         std::string kind;
         try {
-            fields = json::parse(line);
+            fields = nlohmann::json::parse(line);
             kind = fields.at("kind").get<std::string>();
-        } catch (const json::exception&) {
+        } catch (const nlohmann::json::exception&) {
             refuse(number, " cannot be understood", how_.not_ours);
         }
         if (!begun_ && kind != how_.head)
@@ -75,16 +73,15 @@ private:
 
 }  // namespace
 
-std::string json_line_writer::line(std::string_view kind, const json& fields) {
-    const std::string all = fields.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string json_line_writer::line(std::string_view kind, const nlohmann::json& fields) {
+    const std::string all = fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     // The kind comes first, for people.
     std::string text = fmt::format(R"({{"kind":"{}",{})", kind, std::string_view(all).substr(1, all.size() - 2));
     sum_ = kind == head_ ? checksum(text) : checksum(text, sum_);
     return text + check_text(sum_) + '\n';
 }
 
-void json_lines::read(const std::string& file,
-                      const std::function<void(std::string_view kind, const json& fields)>& take) const {
+void json_lines::read(const std::string& file, const taker& take) const {
     if (std::error_code none; std::filesystem::is_directory(file, none))
         throw error(fmt::format("cannot read '{}'", file), "it is a folder", instead);
     std::ifstream in(file);
@@ -102,8 +99,7 @@ void json_lines::read(const std::string& file,
     reader.end();
 }
 
-void json_lines::parse(std::string_view text, const std::string& name,
-                       const std::function<void(std::string_view kind, const json& fields)>& take) const {
+void json_lines::parse(std::string_view text, const std::string& name, const taker& take) const {
     line_reader reader(*this, name);
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t length = text.find('\n');

@@ -32,13 +32,12 @@ struct json_lines {
     std::string_view instead = way_out;  ///< what to do about a file that cannot be opened
     bool sealed = false;                 ///< every line must have a check
 
+    using taker = std::function<void(std::string_view kind, const nlohmann::json& fields)>;
     /// Calls `take` with every line's kind and fields. Throws, naming the file and the line, if one is not as it was
     /// written, or if `take` throws; also if the file has no head.
-    void read(const std::string& file,
-              const std::function<void(std::string_view kind, const nlohmann::json& fields)>& take) const;
+    void read(const std::string& file, const taker& take) const;
     /// The same of a text that was read already; `name` is its file's.
-    void parse(std::string_view text, const std::string& name,
-               const std::function<void(std::string_view kind, const nlohmann::json& fields)>& take) const;
+    void parse(std::string_view text, const std::string& name, const taker& take) const;
 };
 
 }  // namespace rubato::files

@@ -1,4 +1,8 @@
 // How every file is written: only plain files are replaced, and no text is left half-written.
+//
+// Whole or not at all: a text is written beside the file and takes its place by a rename, so a full disk leaves the old
+// file. Links are followed, as far as the user can have made them. Text for a device, a FIFO or an open descriptor is
+// written into it; nothing but a plain file is replaced. Wrong places are refused before anything is computed or run.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,12 @@
 // Folders in which no other user can have prepared anything, and plain files that are opened without surprises: what is
 // removed, truncated or read is what was meant, whoever has made links meanwhile.
+//
+// Parts, calls and the cache of profiles lie in folders of the user into which nobody else may write. Such a folder is
+// opened once, without following a link, and its files are made anew in what was opened: what had their names is
+// removed, never truncated. A folder of another user is refused. In a folder into which all may write no link or file
+// of another user is written to, nor any link on the path to it; elsewhere another user's link is followed if it leads
+// to a folder, or to a file that is also that user's, or if it is root's. The kernel has a rule like this, but it may
+// be off.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,7 @@
 #include "formulas/formula.hpp"
 
+#include "core/overloaded.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,11 +33,17 @@ std::int32_t radix_of(const formula& f, const formula_problem& p) {
 
 std::span<const formula> formulas(const model& m) {
     static const std::vector<formula> all = join();
-    if (std::holds_alternative<loggp5>(m.network)) return all;
-    if (const auto* n = std::get_if<loggp>(&m.network)) return n->is_logfgp() ? logfgp_formulas() : loggp_formulas();
-    throw error(
-        fmt::format("no closed forms under {}", network_text(m)), "they are those of LogGP",
-        "give loggp5:L=..,o=..,G=.., loggp:L=..,o=..,g=..,G=.., logfgp:... or a preset, such as infiniband2008");
+    const auto none = [&m]() -> std::span<const formula> {
+        throw error(
+            fmt::format("no closed forms under {}", network_text(m)), "they are those of LogGP",
+            "give loggp5:L=..,o=..,G=.., loggp:L=..,o=..,g=..,G=.., logfgp:... or a preset, such as infiniband2008");
+    };
+    using found = std::span<const formula>;
+    return std::visit(
+        overloaded{[&](const hockney&) { return none(); },
+                   [](const loggp& n) -> found { return n.is_logfgp() ? logfgp_formulas() : loggp_formulas(); },
+                   [](const loggp5&) -> found { return all; }, [&](const loggops&) { return none(); }},
+        m.network);
 }
 
 const formula* find_formula(const model& m, std::string_view id) {
@@ -64,19 +72,12 @@ bool is_exact(const formula& f, const formula_problem& p) {
 closed_form evaluate(const formula& f, const model& m, const formula_problem& p) {
     if (p.ranks < 2) return {};
     formula_terms t;
-    if (const auto* n = std::get_if<loggp5>(&m.network)) {
-        t.L = n->L;
-        t.o = t.o_min = n->o;
-        t.G = n->G;
-    } else if (const auto* with_g = std::get_if<loggp>(&m.network)) {
-        t.L = with_g->L;
-        t.o = with_g->o;
-        t.o_min = with_g->least_o();
-        t.f = with_g->f;
-        t.g = with_g->g;
-        t.G = with_g->G;
-        t.combine = with_g->combine;
-    }
+    std::visit(overloaded{[](const hockney&) {}, [](const loggops&) {},  // no formula is of these
+                          [&t](const loggp5& n) { t = {.L = n.L, .o = n.o, .G = n.G, .o_min = n.o}; },
+                          [&t](const loggp& n) {
+                              t = {n.L, n.o, n.g, n.G, n.least_o(), static_cast<double>(n.f), n.combine};
+                          }},
+               m.network);
     t.P = p.ranks;
     t.s = static_cast<double>(p.bytes);
     t.x = t.s * t.G;

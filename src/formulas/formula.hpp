@@ -41,6 +41,8 @@ struct formula_terms {
     std::int32_t k = 0;  ///< radix
 };
 
+using terms = const formula_terms&;
+
 /// For which problems the time of a formula is that of the schedule, up to rounding: 1 ns per message on the longest
 /// chain, and segments or parts of a vector that differ in size.
 enum class formula_fit : std::uint8_t {

@@ -18,7 +18,6 @@ namespace rubato {
 namespace {
 
 using enum formula_fit;
-using terms = const formula_terms&;
 
 /// x of a message of so many bytes.
 double transfer(terms t, double bytes) { return std::max(bytes - 1, 0.) * t.G; }

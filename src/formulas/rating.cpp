@@ -1,5 +1,7 @@
 #include "formulas/rating.hpp"
 
+#include "core/overloaded.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,17 +16,14 @@ constexpr std::uint32_t most_segments = 1024;
 constexpr std::array<std::int32_t, 11> radices{1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 
 model without_network(model m) {
-    if (auto* n = std::get_if<loggp5>(&m.network)) n->L = n->G = 0;
-    if (auto* n = std::get_if<loggp>(&m.network)) n->L = n->g = n->G = 0;
+    std::visit(overloaded{[](hockney& n) { n.alpha = n.beta = 0; }, [](loggp& n) { n.L = n.g = n.G = 0; },
+                          [](loggp5& n) { n.L = n.G = 0; }, [](loggops& n) { n.L = n.g = n.G = 0; }},
+               m.network);
     return m;
 }
 
 rated rate_one(const model& m, const formula& f, const formula_problem& p) {
-    rated r;
-    r.by = &f;
-    r.with = p;
-    r.value = evaluate(f, m, p);
-    r.overhead_ns = evaluate(f, without_network(m), p).time_ns;
+    rated r{&f, p, evaluate(f, m, p), evaluate(f, without_network(m), p).time_ns};
     closed_form without_time = r.value;
     without_time.time_ns = 0;
     r.dynamic_j = energy(m, without_time, p.ranks);
@@ -40,10 +39,7 @@ bool dominates(const rated& a, const rated& b) {
 
 /// Whether the registry's algorithm solves the problem too.
 bool can_solve(const algorithm& a, std::int32_t ranks, std::int32_t radix) {
-    problem p;
-    p.what = a.what;
-    p.ranks = ranks;
-    p.idempotent = true;
+    problem p{.what = a.what, .ranks = ranks, .idempotent = true};
     if (radix > 0) p.radix = {radix};
     return !unmet_need(a, p);
 }

@@ -14,7 +14,6 @@ namespace rubato {
 namespace {
 
 using enum formula_fit;
-using terms = const formula_terms&;
 
 /// One message of the whole size to every rank.
 constexpr closed_form tree(double time, terms t, double most_sent) {

@@ -10,8 +10,6 @@
 namespace rubato {
 namespace {
 
-using terms = const formula_terms&;
-
 /// The subtrees of a k-ary tree differ by one rank at most: `large` of them have `size` ranks, the others one less.
 struct kary_pieces {
     double count = 0;
@@ -30,20 +28,20 @@ struct kary_pieces {
     }
 };
 
-enum class way : std::uint8_t { down, up };
+enum class heading : std::uint8_t { down, up };
 /// What each message carries: the vector, or a chunk for each rank below.
 enum class content : std::uint8_t { vector, chunks };
 
 /// On each level of a k-ary tree there are subtrees of two sizes; each is computed once.
 class kary_times {
 public:
-    kary_times(terms t, way where, content what) : t_(t), way_(where), content_(what) {}
+    kary_times(terms t, heading where, content what) : t_(t), heading_(where), content_(what) {}
 
     double of(double ranks) {
         if (ranks <= 1) return 0;
         const auto known = known_.find(ranks);
         if (known != known_.end()) return known->second;
-        const double time = way_ == way::up ? up(kary_pieces(ranks, t_.k)) : down(kary_pieces(ranks, t_.k));
+        const double time = heading_ == heading::up ? up(kary_pieces(ranks, t_.k)) : down(kary_pieces(ranks, t_.k));
         known_.emplace(ranks, time);
         return time;
     }
@@ -70,7 +68,7 @@ private:
     }
 
     const formula_terms t_;
-    const way way_;
+    const heading heading_;
     const content content_;
     std::map<double, double> known_{};
 };
@@ -89,7 +87,7 @@ double kary_chunks(double ranks, std::int32_t k, std::map<double, double>& known
 /// The times of subtrees of the optimal tree; each is computed once.
 class optimal_tree {
 public:
-    optimal_tree(terms t, way where) : t_(t), way_(where) {}
+    optimal_tree(terms t, heading where) : t_(t), heading_(where) {}
 
     double of(std::int32_t ranks) {
         if (ranks <= 1) return 0;
@@ -99,7 +97,7 @@ public:
         for (const std::int32_t size : fibonacci_branches(ranks, t_.k)) times.push_back(of(size));
         const double send = t_.o + t_.x;
         double end = 0;
-        if (way_ == way::down) {
+        if (heading_ == heading::down) {
             for (std::size_t i = 0; i < times.size(); ++i)
                 end = std::max(end, static_cast<double>(i + 1) * send + t_.L + t_.o + times[i]);
         } else {
@@ -111,7 +109,7 @@ public:
 
 private:
     const formula_terms t_;
-    const way way_;
+    const heading heading_;
     std::map<std::int32_t, double> known_{};
 };
 
@@ -159,8 +157,8 @@ most_children::most_children(terms t)
       inside(std::min<double>(t.k, std::ceil((t.P - 1) / of_root) - 1)),
       below(std::ceil((t.P - 1) / of_root)) {}
 
-double kary_down(terms t, double ranks) { return kary_times(t, way::down, content::vector).of(ranks); }
-double kary_up(terms t, double ranks) { return kary_times(t, way::up, content::vector).of(ranks); }
+double kary_down(terms t, double ranks) { return kary_times(t, heading::down, content::vector).of(ranks); }
+double kary_up(terms t, double ranks) { return kary_times(t, heading::up, content::vector).of(ranks); }
 
 personalised_tree personalised_knomial(terms t, double ranks) {
     if (ranks <= 1) return {};
@@ -182,13 +180,13 @@ personalised_tree personalised_knomial(terms t, double ranks) {
 
 personalised_tree personalised_kary(terms t, double ranks) {
     std::map<double, double> known;
-    return {kary_chunks(ranks, t.k, known), kary_times(t, way::down, content::chunks).of(ranks),
-            kary_times(t, way::up, content::chunks).of(ranks)};
+    return {kary_chunks(ranks, t.k, known), kary_times(t, heading::down, content::chunks).of(ranks),
+            kary_times(t, heading::up, content::chunks).of(ranks)};
 }
 
 fibonacci_times::fibonacci_times(terms t, double ranks)
     : children(static_cast<double>(fibonacci_branches(static_cast<std::int32_t>(ranks), t.k).size())),
-      down(optimal_tree(t, way::down).of(static_cast<std::int32_t>(ranks))),
-      up(optimal_tree(t, way::up).of(static_cast<std::int32_t>(ranks))) {}
+      down(optimal_tree(t, heading::down).of(static_cast<std::int32_t>(ranks))),
+      up(optimal_tree(t, heading::up).of(static_cast<std::int32_t>(ranks))) {}
 
 }  // namespace rubato

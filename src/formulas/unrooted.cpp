@@ -10,7 +10,6 @@ namespace rubato {
 namespace {
 
 using enum formula_fit;
-using terms = const formula_terms&;
 
 /// `rounds` in which every rank sends one message of `bytes` and waits for one.
 constexpr closed_form exchanges(terms t, double rounds, double bytes) {

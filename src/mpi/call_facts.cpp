@@ -132,10 +132,6 @@ bool is_in_place(const call& c, const collective_traits& t, int me) {
     return (t.output != holders::root || me == c.root) && c.send == MPI_IN_PLACE;
 }
 
-std::int64_t sum(std::span<const std::int64_t> counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-}
-
 bool commutes(MPI_Op op) {
     if (op == MPI_OP_NULL)
         throw error("no operator", "MPI_OP_NULL combines nothing", "check the arguments of the collective");
@@ -230,7 +226,8 @@ call_facts::call_facts(const call& c, int my_rank, int size, degrees around, boo
     else if (!t.irregular)
         agreed_bytes = bytes;
     else if (known && wide.used)
-        agreed_bytes = sum(wide.each.counts) * wide.element / ranks;
+        agreed_bytes =
+            std::accumulate(wide.each.counts.begin(), wide.each.counts.end(), std::int64_t{0}) * wide.element / ranks;
 
     if (!t.reduces) return;
     type_number = number_of_type(c.recv_type);

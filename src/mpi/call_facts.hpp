@@ -4,7 +4,7 @@
 
 #include "engine/player.hpp"
 #include "mpi/datatype.hpp"
-#include "mpi/topology.hpp"
+#include "mpi/process_topology.hpp"
 #include "rubato/layout.hpp"
 #include "rubato/mpi.hpp"
 

@@ -1,21 +1,25 @@
 // Macros that turn a row of calls.def into parameters, into arguments and into members. A parameter's name is
 // that of a member of mpi::call, or of preload::arguments where MPI has arrays. COUNT and PLACE are the types of counts
-// and displacements.
+// and displacements; INPUT is what C's type of an input begins with, before it is defined otherwise.
 #pragma once
 
+#define INPUT const
+
 // NOLINTBEGIN(bugprone-macro-parentheses): these are parameters, not values
-#define PARAMETER_send const void* send
+#define PARAMETER_send INPUT void* send
 #define PARAMETER_send_count COUNT send_count
-#define PARAMETER_send_counts const COUNT* send_counts
-#define PARAMETER_send_places const PLACE* send_places
+#define PARAMETER_send_counts INPUT COUNT* send_counts
+#define PARAMETER_send_places INPUT PLACE* send_places
 #define PARAMETER_send_type MPI_Datatype send_type
-#define PARAMETER_send_types const MPI_Datatype* send_types
+#define PARAMETER_send_types INPUT MPI_Datatype* send_types
 #define PARAMETER_recv void* recv
 #define PARAMETER_recv_count COUNT recv_count
-#define PARAMETER_recv_counts const COUNT* recv_counts
-#define PARAMETER_recv_places const PLACE* recv_places
+#define PARAMETER_recv_counts INPUT COUNT* recv_counts
+#define PARAMETER_recv_places INPUT PLACE* recv_places
 #define PARAMETER_recv_type MPI_Datatype recv_type
-#define PARAMETER_recv_types const MPI_Datatype* recv_types
+#define PARAMETER_recv_types INPUT MPI_Datatype* recv_types
+#define PARAMETER_send_chunks const chunks& send_chunks
+#define PARAMETER_recv_chunks const chunks& recv_chunks
 #define PARAMETER_op MPI_Op op
 #define PARAMETER_root int root
 // NOLINTEND(bugprone-macro-parentheses)

@@ -1,5 +1,6 @@
 #include "mpi/datatype.hpp"
 
+#include "mpi/private_communicator.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
@@ -20,10 +21,16 @@ std::string describe(int code) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-int combiner_of(MPI_Datatype type, int& integers, int& addresses, int& types) {
+struct envelope {
+    int integers = 0;
+    int addresses = 0;
+    int types = 0;
     int combiner = 0;
-    check(MPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner), "MPI_Type_get_envelope");
-    return combiner;
+};
+envelope envelope_of(MPI_Datatype type) {
+    envelope e;
+    check(MPI_Type_get_envelope(type, &e.integers, &e.addresses, &e.types, &e.combiner), "MPI_Type_get_envelope");
+    return e;
 }
 
 bool names_predefined(int combiner) {
@@ -31,30 +38,17 @@ bool names_predefined(int combiner) {
            combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
 }
 
-}  // namespace
-
-bool is_predefined(MPI_Datatype type) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    return names_predefined(combiner_of(type, integers, addresses, types));
-}
-
-namespace {
-
 /// Elements of a derived type may be permuted in memory even where size and extent agree, so only types that are known
 /// to keep their order count as dense.
 bool keeps_order(MPI_Datatype type) {
-    int integers = 0;
-    int addresses = 0;
-    int types = 0;
-    const int combiner = combiner_of(type, integers, addresses, types);
-    if (names_predefined(combiner)) return true;
-    if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP) return false;
+    const envelope e = envelope_of(type);
+    if (names_predefined(e.combiner)) return true;
+    if (e.combiner != MPI_COMBINER_CONTIGUOUS && e.combiner != MPI_COMBINER_DUP) return false;
     int count = 0;
     MPI_Aint address = 0;
     MPI_Datatype inner = MPI_DATATYPE_NULL;
-    check(MPI_Type_get_contents(type, integers, addresses, types, &count, &address, &inner), "MPI_Type_get_contents");
+    check(MPI_Type_get_contents(type, e.integers, e.addresses, e.types, &count, &address, &inner),
+          "MPI_Type_get_contents");
     const bool result = keeps_order(inner);
     if (!is_predefined(inner)) check(MPI_Type_free(&inner), "MPI_Type_free");
     return result;
@@ -106,8 +100,7 @@ private:
 
 /// One element as another one, by a message of this rank to itself: MPI_Pack takes no more than 2 GiB.
 void copy_as(const void* from, MPI_Datatype type, void* to, MPI_Datatype other, MPI_Comm comm) {
-    int me = 0;
-    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
+    const int me = rank_in(comm);
     check(MPI_Sendrecv(from, 1, type, me, 0, to, 1, other, me, 0, comm, MPI_STATUS_IGNORE), "MPI_Sendrecv");
 }
 
@@ -134,6 +127,8 @@ private:
 thread_local type_info last;
 
 }  // namespace
+
+bool is_predefined(MPI_Datatype type) { return names_predefined(envelope_of(type).combiner); }
 
 mpi_error::mpi_error(std::string_view call, int code)
     : error(fmt::format("{} failed", call), describe(code), "see the MPI library's own messages"), code_(code) {}
@@ -220,8 +215,7 @@ void copy_elements(const type_info& t, const void* from, void* to, std::int64_t 
         std::memcpy(to, from, static_cast<std::size_t>(n * t.size));
         return;
     }
-    int me = 0;
-    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
+    const int me = rank_in(comm);
     in_runs(t, n, [&](std::int64_t first, int count) {
         check(
             MPI_Sendrecv(static_cast<const std::byte*>(from) + first * t.extent, count, t.type, me, 0,

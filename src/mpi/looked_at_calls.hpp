@@ -33,7 +33,7 @@ public:
     /// Counts a call that this rank does not make here, though others may. Does not wait.
     void pass();
     /// Calls the roll for the next invocation, on all ranks, and waits for the verdict; then run (see made_by in
-    /// engine/rolled.hpp) or pass is to be called. All must name the same keeper, whose order counts; if it is late,
+    /// engine/roll_call.hpp) or pass is to be called. All must name the same keeper, whose order counts; if it is late,
     /// its background thread answers by the order of those who are there. `refused`: this rank cannot make the call;
     /// the verdict is native then, unless it came before. If ranks have called different collectives, throws and counts
     /// the call.
@@ -51,5 +51,7 @@ public:
 private:
     communicator::state& on_;
 };
+
+roll_call::called called_by(const call_facts& c, bool refused);
 
 }  // namespace rubato::mpi

@@ -1,20 +1,13 @@
 #include "mpi/mpi_stage.hpp"
 
 #include "mpi/choice.hpp"
+#include "mpi/dynamic_run.hpp"
 #include "mpi/predefined.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
 namespace rubato::mpi {
-namespace {
-
-/// Throws if the operator is not for the datatype. Later, when data is combined, MPI would end the program.
-void check_combines(const call_facts& c) {
-    if (!combines(c.in.type, c.op)) throw mpi_error("a reduction of this datatype", MPI_ERR_OP);
-}
-
-}  // namespace
 
 intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts,
                  const std::shared_ptr<const graph>& neighbours) {
@@ -32,7 +25,8 @@ intent intent_of(const call_facts& c, const selection& how, const std::vector<st
     if (i.use->uses_round_time()) i.what.round_time = how.round_time;
     if (i.use->host_aware) i.what.hosts = how.hosts.empty() ? hosts : how.hosts;
     if (c.traits().reduces) {
-        check_combines(c);
+        // Later, when data is combined, MPI would end the program.
+        if (!combines(c.in.type, c.op)) throw mpi_error("a reduction of this datatype", MPI_ERR_OP);
         i.what.commutative = c.commutative;
         i.what.idempotent = c.idempotent();
         i.type = c.type_number;
@@ -51,19 +45,18 @@ mpi_stage::mpi_stage(MPI_Comm comm, int me, int ranks, tag_layout tags, std::siz
       announcements_(comm, tags.beside(0), ranks),
       roll_post_(comm, tags.beside(2), ranks) {}
 
+/// After a failure MPI may still use what has not completed: that is kept until the process ends.
 mpi_stage::~mpi_stage() {
-    if (!exchanges_.empty()) keep(std::move(exchanges_));
-    if (counts_ && counts_->request != MPI_REQUEST_NULL) (void)counts_.release();  // as with the exchanges
+    if (!exchanges_.empty()) {
+        static auto& kept = *new std::deque<std::deque<posted>>;
+        kept.push_back(std::move(exchanges_));
+    }
+    if (counts_ && counts_->request != MPI_REQUEST_NULL) (void)counts_.release();
 }
 
-void mpi_stage::keep(std::deque<posted> pending) {
-    static auto& kept = *new std::deque<std::deque<posted>>;
-    kept.push_back(std::move(pending));
-}
+mpi_call_resources::mpi_call_resources(mpi_stage& on) : on_(on), transport_(on.comm_, on.tags_, on.messages_) {}
 
-mpi_berth::mpi_berth(mpi_stage& on) : on_(on), transport_(on.comm_, on.tags_, on.messages_) {}
-
-bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
+bool mpi_call_resources::prepare_early(const intent& what, const plan& p, std::uint64_t number) {
     const bool reduces = traits(what.what.what).reduces;
     if (reduces && (what.type < 0 || what.op < 0)) return false;
     const bool named = on_.named_.number == number;
@@ -80,7 +73,7 @@ bool mpi_berth::prepare_early(const intent& what, const plan& p, std::uint64_t n
     return true;
 }
 
-void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
+void mpi_call_resources::prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) {
     const call_facts& c = *static_cast<const call_facts*>(given);
     const schedule& s = entry.steps.steps();
     if (c.in_place && !entry.safe_in_place)
@@ -101,7 +94,8 @@ void mpi_berth::prepare(const void* given, plan_cache::entry& entry, std::uint64
     call_ = &c;
 }
 
-std::unique_ptr<improvisation> mpi_berth::improvise(const intent& what, const void* given, std::uint64_t number) {
+std::unique_ptr<improvisation> mpi_call_resources::improvise(const intent& what, const void* given,
+                                                             std::uint64_t number) {
     const call_facts& c = *static_cast<const call_facts*>(given);
     rubato::check(*what.use, what.what);
     buffers_.bind(c, dynamic_run::places(), true, on_.comm_);
@@ -111,23 +105,23 @@ std::unique_ptr<improvisation> mpi_berth::improvise(const intent& what, const vo
                                          on_.tags_.tag(on_.tags_.first_tag(number), dynamic_run::note_message));
 }
 
-transport& mpi_berth::messages() {
+transport& mpi_call_resources::messages() {
     if (on_.clock_ == nullptr) return transport_;
     if (!recording_) recording_.emplace(transport_, *on_.clock_, on_.recorded_);
     return *recording_;
 }
 
-std::int64_t mpi_berth::bytes_on(rank other) const {
+std::int64_t mpi_call_resources::bytes_on(rank other) const {
     return call_ != nullptr ? call_->bytes_on(other.value) : intent::unknown;
 }
 
-std::exception_ptr mpi_berth::finish() {
+std::exception_ptr mpi_call_resources::finish() {
     buffers_.finish(on_.comm_);
     call_ = nullptr;
     return transport_.wrong_lengths();
 }
 
-void mpi_berth::abandon() noexcept {
+void mpi_call_resources::abandon() noexcept {
     transport_.abandon();
     buffers_.leak();
 }

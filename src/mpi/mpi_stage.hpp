@@ -4,11 +4,11 @@
 #include "engine/player.hpp"
 #include "engine/recording.hpp"
 #include "mpi/buffers.hpp"
-#include "mpi/dynamic_run.hpp"
 #include "mpi/mailbox.hpp"
 #include "mpi/mpi_transport.hpp"
 
 #include <deque>
+#include <functional>
 
 namespace rubato::mpi {
 
@@ -16,11 +16,28 @@ namespace rubato::mpi {
 intent intent_of(const call_facts& c, const selection& how, const std::vector<std::int32_t>& hosts,
                  const std::shared_ptr<const graph>& neighbours);
 
+/// A roll that is called for a call that was made.
+struct roll_for_call {
+    std::exception_ptr refused{};  // what is wrong with this rank's arguments
+    time_ns patience{};
+    bool begun = false;  // it is known who the keeper is
+};
+
+struct made_call {
+    bool under_way = false;  // made, and its result was not asked for
+    bool passed = false;     // nobody makes it
+    call_facts facts{};
+    intent what{};
+    std::optional<roll_for_call> rolls{};             // until the verdict is there
+    std::function<void(std::exception_ptr)> ended{};  // nobody asks for the call: this is told
+    std::vector<MPI_Datatype> types{};                // its own, that the caller may free before it has ended
+};
+
 class mpi_stage;
 
-class mpi_berth final : public berth {
+class mpi_call_resources final : public call_resources {
 public:
-    explicit mpi_berth(mpi_stage& on);
+    explicit mpi_call_resources(mpi_stage& on);
 
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override;
     void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override;
@@ -31,6 +48,8 @@ public:
     std::int64_t bytes_on(rank other) const override;
     std::exception_ptr finish() override;
     void abandon() noexcept override;
+
+    made_call made{};
 
 private:
     mpi_stage& on_;
@@ -63,7 +82,7 @@ public:
     /// Does not wait; false if some are still to come. All ranks call it, each when it likes, until it is true.
     bool drain();
 
-    std::unique_ptr<berth> open_berth() override { return std::make_unique<mpi_berth>(*this); }
+    std::unique_ptr<call_resources> make_resources() override { return std::make_unique<mpi_call_resources>(*this); }
     void look(bool wait) override { messages_.look(wait); }
     std::uint64_t most_at_once() const override { return tags_.operations(); }
     void exchange(std::int64_t mine) override;
@@ -72,14 +91,12 @@ public:
     bool hear(std::vector<std::int64_t>& told) override;
 
 private:
-    friend class mpi_berth;
+    friend class mpi_call_resources;
     struct posted {
         MPI_Request request = MPI_REQUEST_NULL;
         std::vector<std::int64_t> data{};
         std::int64_t mine = 0;
     };
-    /// Keeps them until the process ends: after a failure MPI may still use what has not completed.
-    static void keep(std::deque<posted> pending);
     void count_sent();
     bool drop_message();
 

@@ -62,7 +62,7 @@ void message_pool::look(bool wait) {
         check(code, "MPI_Testsome");
     if (done == MPI_UNDEFINED || done == 0) return;
     for (int i = 0; i < done; ++i) note_completed(completed(i));
-    compact();
+    drop_completed(requests_, messages_);
 }
 
 void message_pool::wait_for_all(const mpi_transport& of) {
@@ -78,7 +78,7 @@ void message_pool::wait_for_all(const mpi_transport& of) {
         if (code != MPI_SUCCESS) messages_[i].of->note_failed(requests_[i], code);
         note_completed(i);
     }
-    compact();
+    drop_completed(requests_, messages_);
 }
 
 /// Now and then, as asking costs more than looking.
@@ -102,17 +102,6 @@ void message_pool::note_completed(std::size_t i) {
     received_ += messages_[i].receives;
 }
 
-void message_pool::compact() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (requests_[i] == MPI_REQUEST_NULL) continue;
-        requests_[kept] = requests_[i];
-        messages_[kept++] = messages_[i];
-    }
-    requests_.resize(kept);
-    messages_.resize(kept);
-}
-
 void message_pool::abandon(const mpi_transport& of) noexcept {
     const message_errors_returned here;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -124,7 +113,7 @@ void message_pool::abandon(const mpi_transport& of) noexcept {
             MPI_Request_free(&requests_[i]);
         }
     }
-    compact();
+    drop_completed(requests_, messages_);
 }
 
 void message_pool::cancel_receives() {

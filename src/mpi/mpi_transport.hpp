@@ -37,6 +37,19 @@ private:
     std::uint32_t messages_;
 };
 
+/// Keeps the messages whose request is still there.
+template <class Message>
+void drop_completed(std::vector<MPI_Request>& requests, std::vector<Message>& messages) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        if (requests[i] == MPI_REQUEST_NULL) continue;
+        requests[kept] = requests[i];
+        messages[kept++] = messages[i];
+    }
+    requests.resize(kept);
+    messages.resize(kept);
+}
+
 class mpi_transport;
 
 /// The messages under way of all operations on a communicator, so that one look finds what has completed.
@@ -73,8 +86,6 @@ private:
     };
     void note_completed(std::size_t i);
     void note_none_completed();
-    /// Keeps those whose request is still there.
-    void compact();
 
     std::vector<MPI_Request> requests_{};
     std::vector<under_way> messages_{};  // of each request

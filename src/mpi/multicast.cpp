@@ -1,21 +1,73 @@
+// The one exception to messages by MPI: a broadcast by UDP to all hosts at once (Hoefler 2008, II.3.2). It is no
+// schedule, as what a rank does depends on what it has heard. The root casts all fragments; what a rank misses comes by
+// MPI messages along a chain of ranks (engine/multicast_chain.hpp). Nobody sends receipts, and there are no time-outs.
+// A message of up to 4000 bytes goes down the chain whole, and a rank that has heard it leaves at once. Of a large one
+// only what was lost goes down: when a batch has passed, a rank tells its predecessor what it lacks, which sends what
+// it has of that, and the rest when it comes. Sockets stay open between calls, so datagrams wait for a late rank in its
+// buffer, which should have 8 MiB (sysctl -w net.core.rmem_max=8388608). A random key names group and port and guards
+// against chance, not against people: datagrams are neither encrypted nor signed. Losses are summed over all ranks
+// every 16 calls and judged 16 calls later by all; where more is lost than pays (a half of small messages, a quarter of
+// large ones), calls go by a tree for 4096 calls.
 #include "rubato/multicast.hpp"
-
 #include "core/splitmix.hpp"
 #include "core/wire.hpp"
-#include "mpi/broadcast.hpp"
-#include "mpi/chain_mail.hpp"
+#include "engine/loss_watch.hpp"
+#include "mpi/chain_notes.hpp"
 #include "mpi/looked_at_calls.hpp"
-#include "mpi/loss_sum.hpp"
 #include "mpi/multicast_group.hpp"
 #include "mpi/private_communicator.hpp"
+#include "mpi/process.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <random>
 
 namespace rubato::mpi {
+
+class loss_sum final : public loss_watch::sum {
+public:
+    /// On `comm`, which must be ours, and on which all ranks begin sums in the same order.
+    explicit loss_sum(MPI_Comm comm) : comm_(comm) {}
+    /// After an error the sum may never end, and MPI may use its memory until the process ends.
+    ~loss_sum() override {
+        if (now_->request != MPI_REQUEST_NULL) (void)now_.release();
+    }
+    loss_sum(const loss_sum&) = delete;
+    loss_sum& operator=(const loss_sum&) = delete;
+
+    void begin(const loss_watch::tally& mine) override {
+        now_->mine = mine;
+        check(PMPI_Iallreduce(&now_->mine, &now_->all, numbers_in(mine), MPI_INT64_T, MPI_SUM, comm_, &now_->request),
+              "MPI_Iallreduce");
+    }
+    loss_watch::tally end() override {
+        wait_for(now_->request);
+        return now_->all;
+    }
+
+private:
+    struct under_way {
+        loss_watch::tally mine{}, all{};
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    MPI_Comm comm_;
+    std::unique_ptr<under_way> now_ = std::make_unique<under_way>();
+};
+
+/// Calls with messages of one kind.
+struct sized_calls {
+    sized_calls(double most_lost, MPI_Comm comm) : watch(most_lost), sum(comm) {}
+
+    bool casts() { return watch.casts(sum); }
+    void finish() { watch.finish(sum); }
+
+    loss_watch watch;
+    loss_sum sum;
+};
+
 namespace {
 
 /// With the head of a note it is sent at once by all MPI libraries, whether or not its receiver waits for it.
@@ -39,7 +91,7 @@ std::uint64_t draw_key() {
 
 }  // namespace
 
-class multicast::state {
+class multicast::state final : private multicast_chain::post {
 public:
     state(communicator& on, const multicast_settings& how)
         : on_(on),
@@ -50,7 +102,7 @@ public:
         line_up();
         agree_on(how);
     }
-    ~state() {
+    ~state() override {
         if (is_finalized()) return;
         // While an error is thrown, other ranks may never arrive here.
         if (broken_ || std::uncaught_exceptions() > exceptions_) {
@@ -94,8 +146,6 @@ public:
     }
 
 private:
-    class mpi_post;
-
     void agree_on(const multicast_settings& how) {
         struct {
             std::uint64_t key;
@@ -169,7 +219,28 @@ private:
         }
     }
 
-    loss_watch::tally cast(std::span<std::byte> data, rubato::rank root);
+    loss_watch::tally cast(std::span<std::byte> data, rubato::rank root) {
+        fragmentation cut{std::ssize(data), group_->fragment()};
+        cut.whole = cut.bytes <= most_small;
+        const std::int64_t most = std::clamp<std::int64_t>(most_in_batch / cut.fragment_bytes, 1, 64);
+        cut.per_batch = std::clamp(cut.fragments() / batches_wanted, std::min(least_batch, most), most);
+        group_->begin(call_, cut.bytes);
+        mail_.begin(call_, cut.bytes);
+        if (me_ == root.value && root_waits_for_ == multicast_settings::wait::delay)
+            for (const time_ns begin = own_time() + delay_; own_time() < begin;) let_others_go_on();
+        multicast_chain chain(data, cut, place_in_chain(root), *this);
+        while (!chain.progress()) let_others_go_on();
+        counts_.heard += chain.heard();
+        counts_.missed += chain.missed();
+        return {chain.heard(), chain.missed()};
+    }
+
+    bool cast(const multicast_chain::datagram& d) override { return group_->cast(d); }
+    bool hear(multicast_chain::datagram& d) override { return group_->hear(d); }
+    void send(rubato::rank to, chain_note n) override { mail_.send(to, std::move(n)); }
+    bool receive(chain_note& n) override { return mail_.receive(n); }
+    std::size_t under_way() override { return mail_.under_way(); }
+
     void by_tree(void* data, std::int64_t count, MPI_Datatype type, int root) {
         ++counts_.by_tree;
         on_.bcast({}, data, count, type, root);
@@ -196,7 +267,7 @@ private:
     multicast_settings::wait root_waits_for_{};
     time_ns delay_{};
     std::optional<multicast_group> group_{};
-    chain_mail mail_;
+    chain_notes mail_;
     std::optional<sized_calls> small_{}, large_{};
     std::uint64_t call_ = 0;  // the last
     std::vector<std::byte> packed_{};
@@ -204,39 +275,6 @@ private:
     bool broken_ = false;
     int exceptions_ = std::uncaught_exceptions();
 };
-
-class multicast::state::mpi_post final : public multicast_chain::post {
-public:
-    mpi_post(state& of, std::int64_t bytes) : group_(*of.group_), mail_(of.mail_) {
-        group_.begin(of.call_, bytes);
-        mail_.begin(of.call_, bytes);
-    }
-
-    bool cast(const multicast_chain::datagram& d) override { return group_.cast(d); }
-    bool hear(multicast_chain::datagram& d) override { return group_.hear(d); }
-    void send(rubato::rank to, chain_note n) override { mail_.send(to, std::move(n)); }
-    bool receive(chain_note& n) override { return mail_.receive(n); }
-    std::size_t under_way() override { return mail_.under_way(); }
-
-private:
-    multicast_group& group_;
-    chain_mail& mail_;
-};
-
-loss_watch::tally multicast::state::cast(std::span<std::byte> data, rubato::rank root) {
-    fragmentation cut{std::ssize(data), group_->fragment()};
-    cut.whole = cut.bytes <= most_small;
-    const std::int64_t most = std::clamp<std::int64_t>(most_in_batch / cut.fragment_bytes, 1, 64);
-    cut.per_batch = std::clamp(cut.fragments() / batches_wanted, std::min(least_batch, most), most);
-    mpi_post post(*this, cut.bytes);
-    if (me_ == root.value && root_waits_for_ == multicast_settings::wait::delay)
-        for (const time_ns begin = own_time() + delay_; own_time() < begin;) let_others_go_on();
-    multicast_chain chain(data, cut, place_in_chain(root), post);
-    while (!chain.progress()) let_others_go_on();
-    counts_.heard += chain.heard();
-    counts_.missed += chain.missed();
-    return {chain.heard(), chain.missed()};
-}
 
 multicast::multicast(communicator& on, const multicast_settings& how) : state_(std::make_unique<state>(on, how)) {}
 multicast::~multicast() = default;

@@ -1,14 +1,27 @@
 #include "mpi/multicast_group.hpp"
 
+#include "core/hosts.hpp"
 #include "core/wire.hpp"
-#include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "rubato/clock.hpp"
 
 #include <fmt/format.h>
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <system_error>
 #include <thread>
 
 namespace rubato::mpi {
@@ -23,6 +36,51 @@ constexpr time_ns between_probes = 2ms;  // switches learn only now who is in th
 constexpr time_ns probe_patience = 100ms;
 constexpr std::size_t most_networks = 4;
 
+error system_error(const std::string& what) {
+    return {what, std::generic_category().message(errno), "name another interface by RUBATO_MULTICAST_INTERFACE"};
+}
+
+std::int64_t mtu_of(const std::string& name) {
+    ifreq request{};
+    name.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
+    const int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const bool known = any >= 0 && ioctl(any, SIOCGIFMTU, &request) == 0;
+    if (any >= 0) close(any);
+    return known ? request.ifr_mtu : 0;
+}
+
+std::vector<network_interface> interfaces(const std::function<bool(const std::string&, unsigned)>& wanted) {
+    ifaddrs* first = nullptr;
+    if (getifaddrs(&first) != 0) return {};
+    const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> all(first, freeifaddrs);
+    std::vector<network_interface> found;
+    for (const ifaddrs* i = first; i != nullptr; i = i->ifa_next) {
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET || i->ifa_netmask == nullptr) continue;
+        if ((i->ifa_flags & IFF_UP) == 0 || !wanted(i->ifa_name, i->ifa_flags)) continue;
+        const auto number = [](const sockaddr* a) {
+            return ntohl(reinterpret_cast<const sockaddr_in*>(a)->sin_addr.s_addr);
+        };
+        found.push_back({i->ifa_name, static_cast<int>(if_nametoindex(i->ifa_name)), number(i->ifa_addr),
+                         number(i->ifa_netmask), mtu_of(i->ifa_name)});
+    }
+    return found;
+}
+
+/// Of the block for use within an organisation (RFC 2365), none of whose groups shares its Ethernet address with a
+/// group that switches send everywhere.
+sockaddr_in group_of(std::uint64_t key) {
+    sockaddr_in group{};
+    group.sin_family = AF_INET;
+    group.sin_addr.s_addr = htonl(0xefc00000U | static_cast<std::uint32_t>(key & 0x3ffffU));
+    constexpr std::uint64_t first_port = 20000;
+    constexpr std::uint64_t ports = 12000;  // below those that systems give to anybody
+    group.sin_port = htons(static_cast<std::uint16_t>(first_port + (key >> 18) % ports));
+    return group;
+}
+
+constexpr std::int64_t headers = 28;           // of IP and UDP
+constexpr std::int64_t largest_packet = 9000;  // what is longer, as on loopback, loses too much at once
+
 }  // namespace
 
 multicast_group::multicast_group(MPI_Comm comm, const std::vector<std::int32_t>& hosts, const settings& how)
@@ -32,7 +90,7 @@ multicast_group::multicast_group(MPI_Comm comm, const std::vector<std::int32_t>&
 }
 
 std::string multicast_group::find_network(const std::vector<std::int32_t>& hosts, const settings& how) {
-    if (std::ranges::count(hosts, hosts.front()) == std::ssize(hosts)) return "all ranks are on one host";
+    if (!on_several_hosts(hosts)) return "all ranks are on one host";
     // Not by `hosts`: there the user may have named parts of a machine.
     const std::vector<std::int32_t> machines = hosts_of(comm_);
     const bool has_neighbours = std::ranges::count(machines, machines[static_cast<std::size_t>(me_)]) > 1;
@@ -150,6 +208,90 @@ bool multicast_group::hear(multicast_chain::datagram& d) {
     for (std::span<const std::byte> raw; socket_->receive(raw);)
         if (inbox_.accept(raw, d)) return true;
     return false;
+}
+
+std::vector<network_interface> multicast_interfaces() {
+    return interfaces(
+        [](const std::string&, unsigned flags) { return (flags & IFF_MULTICAST) != 0 && (flags & IFF_LOOPBACK) == 0; });
+}
+
+std::optional<network_interface> interface_named(const std::string& name) {
+    const auto found = interfaces([&name](const std::string& n, unsigned) { return n == name; });
+    if (found.empty()) return {};
+    return found.front();
+}
+
+std::int64_t fragment_bytes(std::int64_t mtu) {
+    return std::min(mtu, largest_packet) - headers - static_cast<std::int64_t>(sizeof(datagram_head));
+}
+
+multicast_socket::multicast_socket(const network_interface& on, std::uint64_t key, bool to_this_host)
+    : key_(key), buffer_(largest_packet) {
+    constexpr std::int64_t least_mtu = 576;
+    if (on.mtu < least_mtu)
+        throw error(fmt::format("packets of {} bytes on {}", on.mtu, on.name), "they are too short for multicast",
+                    "name another interface by RUBATO_MULTICAST_INTERFACE");
+    socket_ = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (socket_ < 0) throw system_error("no socket for multicast");
+    const auto set = [this](int level, int option, const auto& value) {
+        return setsockopt(socket_, level, option, &value, sizeof value) == 0;
+    };
+    const sockaddr_in group = group_of(key_);
+    ip_mreqn member{};
+    member.imr_multiaddr = group.sin_addr;
+    member.imr_ifindex = on.index;
+    // The larger buffer needs a right that few processes have.
+    if (!set(SOL_SOCKET, SO_RCVBUFFORCE, wanted_buffer)) (void)set(SOL_SOCKET, SO_RCVBUF, wanted_buffer);
+    // All ranks of a host hear a group, and a socket hears no other group than its own.
+    const bool made = set(SOL_SOCKET, SO_REUSEADDR, 1) &&
+                      bind(socket_, reinterpret_cast<const sockaddr*>(&group), sizeof group) == 0 &&
+                      set(IPPROTO_IP, IP_MULTICAST_ALL, 0) && set(IPPROTO_IP, IP_ADD_MEMBERSHIP, member) &&
+                      set(IPPROTO_IP, IP_MULTICAST_IF, member) && set(IPPROTO_IP, IP_MULTICAST_TTL, 1) &&
+                      set(IPPROTO_IP, IP_MULTICAST_LOOP, to_this_host ? 1 : 0);
+    if (made) return;
+    const error trouble = system_error(fmt::format("no multicast through {}", on.name));
+    close(socket_);
+    throw error(trouble);
+}
+
+multicast_socket::~multicast_socket() { close(socket_); }
+
+std::int64_t multicast_socket::buffer() const {
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    if (getsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &bytes, &size) != 0) return 0;
+    return bytes / 2;  // Linux tells twice what it was asked for
+}
+
+bool multicast_socket::send(const datagram_head& head, std::span<const std::byte> data) {
+    std::array<iovec, 2> parts{
+        {{const_cast<datagram_head*>(&head), sizeof head}, {const_cast<std::byte*>(data.data()), data.size()}}};
+    sockaddr_in group = group_of(key_);
+    msghdr message{};
+    message.msg_name = &group;
+    message.msg_namelen = sizeof group;
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    ssize_t done = 0;
+    do done = sendmsg(socket_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (done < 0 && errno == EINTR);
+    if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    ++sent_;
+    return true;
+}
+
+bool multicast_socket::receive(std::span<const std::byte>& raw) {
+    iovec part{buffer_.data(), buffer_.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    ssize_t size = 0;
+    do size = recvmsg(socket_, &message, MSG_DONTWAIT);
+    while (size < 0 && errno == EINTR);
+    if (size < 0) return false;
+    ++received_;
+    raw = std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(size));
+    return true;
 }
 
 }  // namespace rubato::mpi

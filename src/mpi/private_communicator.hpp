@@ -1,8 +1,16 @@
-// A communicator of our own beside the user's, and its properties.
+// A communicator of our own beside the user's, its properties, and what is agreed on over it.
+//
+// Made by MPI_Comm_create, which copies no attributes. Tags come from the library's real upper bound: number of the
+// operation, a signature of the plan (the number of parts), number of the message. So a rank whose call has another
+// size does not take messages of one plan for those of another; one that has waited for a second probes for messages
+// with other signatures, and throws if it finds one.
 #pragma once
 
 #include "mpi/datatype.hpp"
+#include "rubato/clock.hpp"
 #include "rubato/problem.hpp"
+
+#include <string>
 
 namespace rubato::mpi {
 
@@ -70,5 +78,18 @@ inline std::vector<std::int32_t> hosts_of(MPI_Comm comm) {
     check(PMPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, comm), "MPI_Allgather");
     return numbered_hosts(all);
 }
+
+/// Collective over `comm`, which must be ours: that rank's text. By PMPI, so that other tools do not see it.
+inline std::string broadcast(MPI_Comm comm, std::string text, int from = 0) {
+    auto length = static_cast<std::int64_t>(text.size());
+    check(PMPI_Bcast(&length, 1, MPI_INT64_T, from, comm), "MPI_Bcast");
+    text.resize(static_cast<std::size_t>(length));
+    check(PMPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, from, comm), "MPI_Bcast");
+    return text;
+}
+
+/// Synchronises the clocks of all ranks of `comm`, which must be ours: collective, with `tag` used for nothing else
+/// meanwhile. The first time takes some 40 round trips per step of the tree, later ones some 10.
+void synchronise(MPI_Comm comm, int tag, common_clock& clock, const sync_settings& settings = {});
 
 }  // namespace rubato::mpi

@@ -2,7 +2,6 @@
 // on one rank alone.
 #include "rubato/reorder.hpp"
 
-#include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "rubato/algorithm.hpp"
 #include "simulate/at_scale.hpp"

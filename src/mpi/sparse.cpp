@@ -1,7 +1,7 @@
 #include "mpi/sparse.hpp"
 
 #include "core/wire.hpp"
-#include "engine/sparse_exchange.hpp"
+#include "mpi/mailbox.hpp"
 
 #include <fmt/format.h>
 
@@ -38,24 +38,6 @@ std::int64_t bytes_of(std::span<const sparse_send> sends) {
                            [](std::int64_t n, const sparse_send& s) { return n + std::ssize(s.data); });
 }
 
-/// A message that has come, of whatever length; false if there is none.
-bool receive_one(MPI_Comm comm, int tag, bool wait, sparse_receipt& into) {
-    MPI_Message message = MPI_MESSAGE_NULL;
-    MPI_Status status{};
-    int found = 1;
-    if (wait)
-        check(MPI_Mprobe(MPI_ANY_SOURCE, tag, comm, &message, &status), "MPI_Mprobe");
-    else
-        check(MPI_Improbe(MPI_ANY_SOURCE, tag, comm, &found, &message, &status), "MPI_Improbe");
-    if (found == 0) return false;
-    int bytes = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-    into.from = status.MPI_SOURCE;
-    into.data.resize(static_cast<std::size_t>(bytes));
-    check(MPI_Mrecv(into.data.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE), "MPI_Mrecv");
-    return true;
-}
-
 }  // namespace
 
 class sparse_exchanges::mpi_post final : public sparse_exchange::post {
@@ -72,12 +54,7 @@ public:
         check(MPI_Testall(static_cast<int>(sent_.size()), sent_.data(), &all, MPI_STATUSES_IGNORE), "MPI_Testall");
         return all != 0;
     }
-    bool receive(incoming& i) override {
-        sparse_receipt one;
-        if (!receive_one(comm_, tag_, false, one)) return false;
-        i = {rank(one.from), std::move(one.data)};
-        return true;
-    }
+    bool receive(incoming& i) override { return receive_one(comm_, tag_, false, i.from.value, i.data); }
     void enter_barrier() override { barrier_ = start_telling(on_, mine_); }
     bool barrier_has_ended() override { return barrier_.test(); }
 
@@ -156,7 +133,7 @@ std::vector<sparse_receipt> sparse_exchanges::by_counts(communicator& on, std::s
     std::int32_t expected = 0;
     on.reduce_scatter_block("reduce_scatter_block/halving", messages.data(), &expected, 1, MPI_INT32_T, MPI_SUM);
     std::vector<sparse_receipt> received(static_cast<std::size_t>(expected));
-    for (sparse_receipt& r : received) (void)receive_one(comm_, tag(), true, r);
+    for (sparse_receipt& r : received) (void)receive_one(comm_, tag(), true, r.from, r.data);
     check(MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
     std::ranges::stable_sort(received, {}, &sparse_receipt::from);
     return received;

@@ -1,7 +1,7 @@
 // Sparse exchanges on a communicator.
 #pragma once
 
-#include "engine/sparse_choice.hpp"
+#include "engine/sparse_exchange.hpp"
 #include "mpi/mpi_transport.hpp"
 #include "rubato/mpi.hpp"
 

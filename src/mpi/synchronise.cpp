@@ -1,4 +1,4 @@
-#include "mpi/synchronise.hpp"
+#include "mpi/private_communicator.hpp"
 
 #include "mpi/datatype.hpp"
 
@@ -26,12 +26,8 @@ private:
 }  // namespace
 
 void synchronise(MPI_Comm comm, int tag, common_clock& clock, const sync_settings& settings) {
-    int me = 0;
-    int ranks = 0;
-    check(MPI_Comm_rank(comm, &me), "MPI_Comm_rank");
-    check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
     mpi_pings layer(comm, tag);
-    rubato::synchronise(layer, rank(me), ranks, clock, settings);
+    rubato::synchronise(layer, rank(rank_in(comm)), size_of(comm), clock, settings);
 }
 
 }  // namespace rubato::mpi

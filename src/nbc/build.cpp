@@ -62,7 +62,7 @@ void start_built(NBC_Handle* handle, MPI_Comm comm, NBC_Schedule* schedule) {
     const std::uint64_t number = k.next_built++;
     check_handle(handle).operation = nullptr;
     for (const built_step& s : check_schedule(schedule, true).steps)
-        if ((s.kind == step_kind::send || s.kind == step_kind::recv) && (s.peer < 0 || s.peer >= k.ours->size()))
+        if (s.is_message() && (s.peer < 0 || s.peer >= k.ours->size()))
             throw misuse(MPI_ERR_RANK, fmt::format("a message with rank {}", s.peer),
                          fmt::format("the communicator has ranks 0 to {}", k.ours->size() - 1),
                          "free the schedule, and build another one");

@@ -33,6 +33,8 @@ struct built_step {
     int peer = -1;
     MPI_Op op = MPI_OP_NULL;
     std::size_t round = 0;
+
+    bool is_message() const { return kind == step_kind::send || kind == step_kind::recv; }
 };
 
 struct built_schedule {
@@ -98,7 +100,7 @@ private:
     std::exception_ptr trouble_{};  // the first
     bool broken_ = false;
     std::optional<mpi::watch_id> watched_{};
-    std::optional<mutual_help::ticket> joined_{};
+    std::optional<mpi::mutual_help::ticket> joined_{};
 };
 
 }  // namespace rubato::nbc

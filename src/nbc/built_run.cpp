@@ -185,14 +185,7 @@ void built_run::poll(std::vector<std::uint32_t>& completed, bool) {
         if (failed != MPI_SUCCESS && !trouble_) trouble_ = std::make_exception_ptr(mpi::mpi_error("a message", failed));
         if (requests_[which] != MPI_REQUEST_NULL) MPI_Request_free(&requests_[which]);  // Open MPI keeps failed ones
     }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-        if (requests_[i] == MPI_REQUEST_NULL) continue;
-        requests_[kept] = requests_[i];
-        steps_[kept++] = steps_[i];
-    }
-    requests_.resize(kept);
-    steps_.resize(kept);
+    mpi::drop_completed(requests_, steps_);
 }
 
 void built_run::combine(const std::byte* left, std::byte*, std::int64_t) {

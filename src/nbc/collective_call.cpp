@@ -1,4 +1,4 @@
-#include "nbc/collective_call.hpp"
+#include "nbc/start.hpp"
 
 #include "mpi/choice.hpp"
 #include "mpi/datatype.hpp"

@@ -71,11 +71,7 @@ known& known_of(MPI_Comm comm) {
 void meet(MPI_Comm comm) {
     MPI_Request all = MPI_REQUEST_NULL;
     mpi::check(PMPI_Ibarrier(comm, &all), "MPI_Ibarrier");
-    for (int there = 0;;) {
-        mpi::check(PMPI_Test(&all, &there, MPI_STATUS_IGNORE), "MPI_Test");
-        if (there != 0) return;
-        mpi::let_others_go_on();
-    }
+    mpi::wait_for(all);
 }
 
 known& prepared(MPI_Comm comm) {

@@ -1,7 +1,7 @@
 #include "rubato/nbc.h"
 
+#include "mpi/calls.hpp"
 #include "mpi/datatype.hpp"
-#include "nbc/collective_call.hpp"
 #include "nbc/mpi_data.hpp"
 #include "nbc/start.hpp"
 
@@ -47,15 +47,50 @@ mpi::selection asked_for(const known& k, const call& c) {
     return how;
 }
 
-int collect(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send = {},
-            narrow_chunks recv = {}) {
+int collect(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send,
+            narrow_chunks recv) {
     return start(name, comm, handle, [&](known& k) {
-        // What is not significant on this rank need not be there.
         const collective_traits& t = traits(c.what);
+        if (t.on_graph && !k.ours->neighbours()) {
+            mpi::looked_at_calls(*k.ours).pass();
+            refuse_topology();
+        }
+        // What is not significant on this rank need not be there.
         const bool reads = !t.rooted || k.ours->rank() == c.root;
-        return start_collective(*k.ours, asked_for(k, c), c, reads && c.send != MPI_IN_PLACE ? send : narrow_chunks{},
+        const bool reads_input = reads && (t.on_graph || c.send != MPI_IN_PLACE);
+        return start_collective(*k.ours, asked_for(k, c), c, reads_input ? send : narrow_chunks{},
                                 reads ? recv : narrow_chunks{});
     });
+}
+
+/// The arguments of a function, by the names of calls.def.
+struct arguments {
+    collective what;
+    const void* send = nullptr;
+    int send_count = 0;
+    const int* send_counts = nullptr;
+    const int* send_places = nullptr;
+    MPI_Datatype send_type = MPI_BYTE;
+    void* recv = nullptr;
+    int recv_count = 0;
+    const int* recv_counts = nullptr;
+    const int* recv_places = nullptr;
+    MPI_Datatype recv_type = MPI_BYTE;
+    MPI_Op op = MPI_OP_NULL;
+    int root = 0;
+};
+
+int collect(const char* name, MPI_Comm comm, NBC_Handle* handle, const arguments& a) {
+    const call c{.what = a.what,
+                 .send = a.send,
+                 .send_count = a.send_count,
+                 .send_type = a.send_type,
+                 .recv = a.recv,
+                 .recv_count = a.recv_count,
+                 .recv_type = a.recv_type,
+                 .op = a.op,
+                 .root = a.root};
+    return collect(name, comm, handle, c, {a.send_counts, a.send_places}, {a.recv_counts, a.recv_places});
 }
 
 /// The value of a key, or nothing. Throws if there is no such algorithm.
@@ -116,10 +151,32 @@ void operate(const data& to, const data& left, const data& right, MPI_Op op) {
 using namespace rubato;
 using namespace rubato::nbc;
 
-int PNBC_Ibarrier(MPI_Comm comm, NBC_Handle* handle) { return collect("NBC_Ibarrier", comm, handle, call::barrier()); }
+#undef INPUT
+#define INPUT
+#define COUNT int
+#define PLACE int
+#define CALL(what_, name, ...)                                                                                         \
+    int PNBC_I##what_(PARAMETERS(__VA_ARGS__), NBC_Handle* handle) {                                                   \
+        return collect("NBC_I" #what_, comm, handle, {.what = collective::what_ __VA_OPT__(, ) MEMBERS(__VA_ARGS__)}); \
+    }                                                                                                                  \
+    NBC_ALIAS(I##what_);
+#define CALL_THAT_LIBNBC_LACKS(...)
+#include "mpi/calls.def"
+#undef COUNT
+#undef PLACE
 
-int PNBC_Ibcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Ibcast", comm, handle, call::bcast(buffer, count, type, root));
+int PNBC_Ialltoallw(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
+                    int* recvcounts, int* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle) {
+    return collect("NBC_Ialltoallw", comm, handle, call::alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
+                   typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
+}
+
+int PNBC_Ineighbor_alltoallw(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
+                             int* recvcounts, MPI_Aint* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm,
+                             NBC_Handle* handle) {
+    return collect("NBC_Ineighbor_alltoallw", comm, handle,
+                   call::neighbor_alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
+                   typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
 }
 
 int PNBC_Ibcast_inter(void*, int, MPI_Datatype, int, MPI_Comm, NBC_Handle* handle) {
@@ -130,98 +187,14 @@ int PNBC_Ibcast_inter(void*, int, MPI_Datatype, int, MPI_Comm, NBC_Handle* handl
     });
 }
 
-int PNBC_Igather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                 MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Igather", comm, handle,
-                   call::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
-}
-
-int PNBC_Igatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts, int* displs,
-                  MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Igatherv", comm, handle,
-                   call::gatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype, root), {}, {recvcounts, displs});
-}
-
-int PNBC_Iscatter(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                  MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Iscatter", comm, handle,
-                   call::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
-}
-
-int PNBC_Iscatterv(void* sendbuf, int* sendcounts, int* displs, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                   MPI_Datatype recvtype, int root, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Iscatterv", comm, handle,
-                   call::scatterv(sendbuf, {}, sendtype, recvbuf, recvcount, recvtype, root), {sendcounts, displs});
-}
-
-int PNBC_Iallgather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                    MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Iallgather", comm, handle,
-                   call::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
-}
-
-int PNBC_Iallgatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts, int* displs,
-                     MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Iallgatherv", comm, handle,
-                   call::allgatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype), {}, {recvcounts, displs});
-}
-
-int PNBC_Ialltoall(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                   MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Ialltoall", comm, handle,
-                   call::alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
-}
-
-int PNBC_Ialltoallv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
-                    int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Ialltoallv", comm, handle, call::alltoallv(sendbuf, {}, sendtype, recvbuf, {}, recvtype),
-                   {sendcounts, sdispls}, {recvcounts, rdispls});
-}
-
-int PNBC_Ialltoallw(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
-                    int* recvcounts, int* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm, NBC_Handle* handle) {
-    return collect("NBC_Ialltoallw", comm, handle, call::alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
-                   typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
-}
-
-int PNBC_Ireduce(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
-                 NBC_Handle* handle) {
-    return collect("NBC_Ireduce", comm, handle, call::reduce(sendbuf, recvbuf, count, type, op, root));
-}
-
-int PNBC_Iallreduce(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                    NBC_Handle* handle) {
-    return collect("NBC_Iallreduce", comm, handle, call::allreduce(sendbuf, recvbuf, count, type, op));
-}
-
-int PNBC_Ireduce_scatter(void* sendbuf, void* recvbuf, int* recvcounts, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                         NBC_Handle* handle) {
-    return collect("NBC_Ireduce_scatter", comm, handle, call::reduce_scatter(sendbuf, recvbuf, {}, type, op), {},
-                   {recvcounts, nullptr});
-}
-
-int PNBC_Iscan(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-               NBC_Handle* handle) {
-    return collect("NBC_Iscan", comm, handle, call::scan(sendbuf, recvbuf, count, type, op));
-}
-
-int PNBC_Iexscan(void* sendbuf, void* recvbuf, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                 NBC_Handle* handle) {
-    return collect("NBC_Iexscan", comm, handle, call::exscan(sendbuf, recvbuf, count, type, op));
-}
-
 int PNBC_Wait(NBC_Handle* handle, MPI_Status*) {
-    return answer("NBC_Wait", [&] {
-        const stopwatch watch(spent.wait);
-        (void)advance(check_handle(handle), true);
-    });
+    return timed("NBC_Wait", spent.wait, [&] { (void)advance(check_handle(handle), true); });
 }
 
 extern "C" RUBATO_NBC_API int RUBATO_NBC_Wait_alone(NBC_Handle* handle) { return NBC_Wait(handle, MPI_STATUS_IGNORE); }
 
 int PNBC_Test(NBC_Handle* handle, int* flag, MPI_Status*) {
-    return answer("NBC_Test", [&] {
-        const stopwatch watch(spent.test);
+    return timed("NBC_Test", spent.test, [&] {
         check_result(flag) = 1;  // also if it has failed
         *flag = advance(check_handle(handle), false) ? 1 : 0;
     });
@@ -229,16 +202,12 @@ int PNBC_Test(NBC_Handle* handle, int* flag, MPI_Status*) {
 
 int PNBC_Testold(NBC_Handle* handle) {
     bool ended = true;
-    const int code = answer("NBC_Testold", [&] {
-        const stopwatch watch(spent.test);
-        ended = advance(check_handle(handle), false);
-    });
+    const int code = timed("NBC_Testold", spent.test, [&] { ended = advance(check_handle(handle), false); });
     return ended ? code : NBC_CONTINUE;
 }
 
 int PNBC_Waitall(int count, NBC_Handle* handles, MPI_Status*) {
-    return answer("NBC_Waitall", [&] {
-        const stopwatch watch(spent.wait);
+    return timed("NBC_Waitall", spent.wait, [&] {
         std::exception_ptr trouble;
         for (NBC_Handle& h : check_handles(count, handles)) {
             try {
@@ -252,8 +221,7 @@ int PNBC_Waitall(int count, NBC_Handle* handles, MPI_Status*) {
 }
 
 int PNBC_Waitany(int count, NBC_Handle* handles, int* index, MPI_Status*) {
-    return answer("NBC_Waitany", [&] {
-        const stopwatch watch(spent.wait);
+    return timed("NBC_Waitany", spent.wait, [&] {
         const std::span<NBC_Handle> all = check_handles(count, handles);
         int& which = check_result(index);
         while (!any_ended(all, which)) std::this_thread::yield();  // one that it waits for may need this core
@@ -261,8 +229,7 @@ int PNBC_Waitany(int count, NBC_Handle* handles, int* index, MPI_Status*) {
 }
 
 int PNBC_Testall(int count, NBC_Handle* handles, int* flag, MPI_Status*) {
-    return answer("NBC_Testall", [&] {
-        const stopwatch watch(spent.test);
+    return timed("NBC_Testall", spent.test, [&] {
         check_result(flag) = 0;
         bool all = true;
         for (NBC_Handle& h : check_handles(count, handles)) all &= advance(h, false);
@@ -271,8 +238,7 @@ int PNBC_Testall(int count, NBC_Handle* handles, int* flag, MPI_Status*) {
 }
 
 int PNBC_Testany(int count, NBC_Handle* handles, int* index, int* flag, MPI_Status*) {
-    return answer("NBC_Testany", [&] {
-        const stopwatch watch(spent.test);
+    return timed("NBC_Testany", spent.test, [&] {
         check_result(flag) = 1;  // also if it has failed
         *flag = any_ended(check_handles(count, handles), check_result(index)) ? 1 : 0;
     });
@@ -326,23 +292,9 @@ void NBC_Print_times(double div) {
                 spent.wait / by * 1e6);
 }
 
-NBC_ALIAS(Ibarrier);
-NBC_ALIAS(Ibcast);
-NBC_ALIAS(Ibcast_inter);
-NBC_ALIAS(Igather);
-NBC_ALIAS(Igatherv);
-NBC_ALIAS(Iscatter);
-NBC_ALIAS(Iscatterv);
-NBC_ALIAS(Iallgather);
-NBC_ALIAS(Iallgatherv);
-NBC_ALIAS(Ialltoall);
-NBC_ALIAS(Ialltoallv);
 NBC_ALIAS(Ialltoallw);
-NBC_ALIAS(Ireduce);
-NBC_ALIAS(Iallreduce);
-NBC_ALIAS(Ireduce_scatter);
-NBC_ALIAS(Iscan);
-NBC_ALIAS(Iexscan);
+NBC_ALIAS(Ineighbor_alltoallw);
+NBC_ALIAS(Ibcast_inter);
 NBC_ALIAS(Wait);
 NBC_ALIAS(Test);
 NBC_ALIAS(Testold);

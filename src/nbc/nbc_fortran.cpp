@@ -1,5 +1,6 @@
 // LibNBC's Fortran names: integers stand for MPI's handles and for operations, buffers are passed by their addresses.
 // Only what differs from C is here; see rubato/nbc.h.
+#include "mpi/calls.hpp"
 #include "rubato/core.hpp"
 #include "rubato/nbc.h"
 
@@ -123,87 +124,46 @@ void asked(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* error, Call call
 
 extern "C" {
 
-RUBATO_API void nbc_ibarrier_(const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) { return NBC_Ibarrier(comm_of(comm), h); });
-}
+// NOLINTBEGIN(bugprone-macro-parentheses): these are parameters, not values
+#define FORTRAN_send void* send
+#define FORTRAN_send_count const MPI_Fint* send_count
+#define FORTRAN_send_counts MPI_Fint* send_counts
+#define FORTRAN_send_places MPI_Fint* send_places
+#define FORTRAN_send_type const MPI_Fint* send_type
+#define FORTRAN_recv void* recv
+#define FORTRAN_recv_count const MPI_Fint* recv_count
+#define FORTRAN_recv_counts MPI_Fint* recv_counts
+#define FORTRAN_recv_places MPI_Fint* recv_places
+#define FORTRAN_recv_type const MPI_Fint* recv_type
+#define FORTRAN_op const MPI_Fint* op
+#define FORTRAN_root const MPI_Fint* root
+// NOLINTEND(bugprone-macro-parentheses)
+#define FROM_FORTRAN_send buffer_of(send)
+#define FROM_FORTRAN_send_count *send_count
+#define FROM_FORTRAN_send_counts send_counts
+#define FROM_FORTRAN_send_places send_places
+#define FROM_FORTRAN_send_type type_of(send_type)
+#define FROM_FORTRAN_recv buffer_of(recv)
+#define FROM_FORTRAN_recv_count *recv_count
+#define FROM_FORTRAN_recv_counts recv_counts
+#define FROM_FORTRAN_recv_places recv_places
+#define FROM_FORTRAN_recv_type type_of(recv_type)
+#define FROM_FORTRAN_op op_of(op)
+#define FROM_FORTRAN_root *root
+#define FORTRAN(name) FORTRAN_##name
+#define FROM_FORTRAN(name) FROM_FORTRAN_##name
 
-RUBATO_API void nbc_ibcast_(void* buffer, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* root,
-                            const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error,
-          [&](NBC_Handle* h) { return NBC_Ibcast(buffer_of(buffer), *count, type_of(type), *root, comm_of(comm), h); });
-}
-
-RUBATO_API void nbc_igather_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                             const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
-                             const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Igather(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
-                           type_of(recv_type), *root, comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_igatherv_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                              MPI_Fint* recv_counts, MPI_Fint* places, const MPI_Fint* recv_type, const MPI_Fint* root,
-                              const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Igatherv(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), recv_counts, places,
-                            type_of(recv_type), *root, comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iscatter_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                              const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
-                              const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iscatter(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
-                            type_of(recv_type), *root, comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iscatterv_(void* send, MPI_Fint* send_counts, MPI_Fint* places, const MPI_Fint* send_type,
-                               void* recv, const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* root,
-                               const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iscatterv(buffer_of(send), send_counts, places, type_of(send_type), buffer_of(recv), *recv_count,
-                             type_of(recv_type), *root, comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iallgather_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                                const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* comm,
-                                MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iallgather(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
-                              type_of(recv_type), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iallgatherv_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                                 MPI_Fint* recv_counts, MPI_Fint* places, const MPI_Fint* recv_type,
-                                 const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iallgatherv(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), recv_counts, places,
-                               type_of(recv_type), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_ialltoall_(void* send, const MPI_Fint* send_count, const MPI_Fint* send_type, void* recv,
-                               const MPI_Fint* recv_count, const MPI_Fint* recv_type, const MPI_Fint* comm,
-                               MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Ialltoall(buffer_of(send), *send_count, type_of(send_type), buffer_of(recv), *recv_count,
-                             type_of(recv_type), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_ialltoallv_(void* send, MPI_Fint* send_counts, MPI_Fint* send_places, const MPI_Fint* send_type,
-                                void* recv, MPI_Fint* recv_counts, MPI_Fint* recv_places, const MPI_Fint* recv_type,
-                                const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Ialltoallv(buffer_of(send), send_counts, send_places, type_of(send_type), buffer_of(recv),
-                              recv_counts, recv_places, type_of(recv_type), comm_of(comm), h);
-    });
-}
+#define CALL(what, name, ...)                                                                                    \
+    RUBATO_API void nbc_i##what##_(EACH(FORTRAN __VA_OPT__(, ) __VA_ARGS__) __VA_OPT__(, ) const MPI_Fint* comm, \
+                                   MPI_Fint* request, MPI_Fint* error) {                                         \
+        begun(request, error, [&](NBC_Handle* h) {                                                               \
+            return NBC_I##what(EACH(FROM_FORTRAN __VA_OPT__(, ) __VA_ARGS__) __VA_OPT__(, ) comm_of(comm), h);   \
+        });                                                                                                      \
+    }
+#define CALL_THAT_LIBNBC_LACKS(...)
+#define CALL_AMONG_NEIGHBOURS(...)
+#define CALL_WITH_CHUNKS_AMONG_NEIGHBOURS(...)
+#include "mpi/calls.def"
 
 RUBATO_API void nbc_ialltoallw_(void* send, MPI_Fint* send_counts, MPI_Fint* send_places, const MPI_Fint* send_types,
                                 void* recv, MPI_Fint* recv_counts, MPI_Fint* recv_places, const MPI_Fint* recv_types,
@@ -215,42 +175,6 @@ RUBATO_API void nbc_ialltoallw_(void* send, MPI_Fint* send_counts, MPI_Fint* sen
     begun(request, error, [&](NBC_Handle* h) {
         return NBC_Ialltoallw(from, send_counts, send_places, out.data(), buffer_of(recv), recv_counts, recv_places,
                               in.data(), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_ireduce_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
-                             const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Ireduce(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), *root, comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iallreduce_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
-                                const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iallreduce(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_ireduce_scatter_(void* send, void* recv, MPI_Fint* counts, const MPI_Fint* type, const MPI_Fint* op,
-                                     const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Ireduce_scatter(buffer_of(send), buffer_of(recv), counts, type_of(type), op_of(op), comm_of(comm),
-                                   h);
-    });
-}
-
-RUBATO_API void nbc_iscan_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
-                           const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iscan(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
-    });
-}
-
-RUBATO_API void nbc_iexscan_(void* send, void* recv, const MPI_Fint* count, const MPI_Fint* type, const MPI_Fint* op,
-                             const MPI_Fint* comm, MPI_Fint* request, MPI_Fint* error) {
-    begun(request, error, [&](NBC_Handle* h) {
-        return NBC_Iexscan(buffer_of(send), buffer_of(recv), *count, type_of(type), op_of(op), comm_of(comm), h);
     });
 }
 

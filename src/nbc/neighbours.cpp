@@ -1,6 +1,5 @@
 // LibNBC's calls among neighbours, on communicators with a topology.
-#include "mpi/topology.hpp"
-#include "nbc/collective_call.hpp"
+#include "mpi/process_topology.hpp"
 #include "nbc/start.hpp"
 #include "rubato/nbc_schedule.h"
 
@@ -13,35 +12,8 @@
 namespace rubato::nbc {
 namespace {
 
-using mpi::call;
 using mpi::check;
 using mpi::misuse;
-
-[[noreturn]] void refuse_topology() {
-    throw misuse(MPI_ERR_TOPOLOGY, "a communicator without neighbours",
-                 "MPI gives it no topology, or an edge of its graph goes one way only",
-                 "make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent");
-}
-
-int topology_of(MPI_Comm comm) {
-    mpi::check_communicator(comm);
-    int kind = MPI_UNDEFINED;
-    check(MPI_Topo_test(comm, &kind), "MPI_Topo_test");
-    return kind;
-}
-
-int exchange(const char* name, MPI_Comm comm, NBC_Handle* handle, const call& c, narrow_chunks send = {},
-             narrow_chunks recv = {}) {
-    return start(name, comm, handle, [&](known& k) {
-        if (!k.ours->neighbours()) {
-            mpi::looked_at_calls(*k.ours).pass();
-            refuse_topology();
-        }
-        mpi::selection how;
-        how.segments = 0;
-        return start_collective(*k.ours, how, c, send, recv);
-    });
-}
 
 /// The schedule of one rank that sends to one and receives from one; either may be none, or both this rank.
 NBC_Schedule shift(const void* send, int send_count, MPI_Datatype send_type, int to, void* recv, int recv_count,
@@ -75,40 +47,6 @@ NBC_Schedule shift(const void* send, int send_count, MPI_Datatype send_type, int
 using namespace rubato;
 using namespace rubato::nbc;
 
-int PNBC_Ineighbor_allgather(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                             MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return exchange("NBC_Ineighbor_allgather", comm, handle,
-                    call::neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
-}
-
-int PNBC_Ineighbor_allgatherv(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int* recvcounts,
-                              int* displs, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return exchange("NBC_Ineighbor_allgatherv", comm, handle,
-                    call::neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, {}, recvtype), {},
-                    {recvcounts, displs});
-}
-
-int PNBC_Ineighbor_alltoall(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-                            MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return exchange("NBC_Ineighbor_alltoall", comm, handle,
-                    call::neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
-}
-
-int PNBC_Ineighbor_alltoallv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                             int* recvcounts, int* rdispls, MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
-    return exchange("NBC_Ineighbor_alltoallv", comm, handle,
-                    call::neighbor_alltoallv(sendbuf, {}, sendtype, recvbuf, {}, recvtype), {sendcounts, sdispls},
-                    {recvcounts, rdispls});
-}
-
-int PNBC_Ineighbor_alltoallw(void* sendbuf, int* sendcounts, MPI_Aint* sdispls, MPI_Datatype* sendtypes, void* recvbuf,
-                             int* recvcounts, MPI_Aint* rdispls, MPI_Datatype* recvtypes, MPI_Comm comm,
-                             NBC_Handle* handle) {
-    return exchange("NBC_Ineighbor_alltoallw", comm, handle,
-                    call::neighbor_alltoallv(sendbuf, {}, MPI_BYTE, recvbuf, {}, MPI_BYTE),
-                    typed(sendcounts, sdispls, sendtypes), typed(recvcounts, rdispls, recvtypes));
-}
-
 int PNBC_Ineighbor_xchg(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                         MPI_Datatype recvtype, MPI_Comm comm, NBC_Handle* handle) {
     return PNBC_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, handle);
@@ -122,10 +60,10 @@ int PNBC_Ineighbor_xchgv(void* sendbuf, int* sendcounts, int* sdispls, MPI_Datat
 
 int PNBC_Icart_shift_xchg(void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
                           MPI_Datatype recvtype, int direction, int disp, MPI_Comm comm, NBC_Handle* handle) {
-    return answer("NBC_Icart_shift_xchg", [&] {
-        const stopwatch watch(spent.start);
+    return timed("NBC_Icart_shift_xchg", spent.start, [&] {
         if (handle != nullptr) *handle = {};
-        if (topology_of(comm) != MPI_CART)
+        mpi::check_communicator(comm);
+        if (mpi::topology_of(comm) != MPI_CART)
             throw misuse(MPI_ERR_TOPOLOGY, "a communicator without a grid", "data is shifted along a dimension of one",
                          "make one with MPI_Cart_create");
         NBC_Schedule made = nullptr;
@@ -152,7 +90,8 @@ int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int*
         if (indegree == nullptr || outdegree == nullptr || weighted == nullptr)
             throw misuse(MPI_ERR_ARG, "no place for the result", "the call has three",
                          "pass the addresses of variables");
-        const int kind = topology_of(comm);
+        mpi::check_communicator(comm);
+        const int kind = mpi::topology_of(comm);
         if (kind == MPI_UNDEFINED) refuse_topology();
         const mpi::degrees around = mpi::degrees_of(comm);
         *indegree = around.sources;
@@ -167,7 +106,8 @@ int PNBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int*
 int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourceweights, int maxoutdegree,
                         int* destinations, int* destweights) {
     return answer("NBC_Comm_neighbors", [&] {
-        const int kind = topology_of(comm);
+        mpi::check_communicator(comm);
+        const int kind = mpi::topology_of(comm);
         if (kind == MPI_UNDEFINED) refuse_topology();
         if (kind == MPI_DIST_GRAPH)
             return check(MPI_Dist_graph_neighbors(comm, maxindegree, sources, sourceweights, maxoutdegree, destinations,
@@ -194,11 +134,6 @@ int PNBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int* sources, int* sourc
     });
 }
 
-NBC_ALIAS(Ineighbor_allgather);
-NBC_ALIAS(Ineighbor_allgatherv);
-NBC_ALIAS(Ineighbor_alltoall);
-NBC_ALIAS(Ineighbor_alltoallv);
-NBC_ALIAS(Ineighbor_alltoallw);
 NBC_ALIAS(Ineighbor_xchg);
 NBC_ALIAS(Ineighbor_xchgv);
 NBC_ALIAS(Icart_shift_xchg);

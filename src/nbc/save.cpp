@@ -101,21 +101,20 @@ void check_dense(const data& d) {
                      "use a datatype without gaps to verify the schedule");
 }
 
-/// A barrier's messages say only that a rank has come.
-std::vector<told_step> told_of_barrier(const built_schedule& b) {
-    std::vector<told_step> told;
-    for (const built_step& s : b.steps)
-        if (s.kind == step_kind::send || s.kind == step_kind::recv)
-            told.push_back(
-                {static_cast<std::int64_t>(s.kind), s.peer, static_cast<std::int64_t>(s.round), 0, 0, 0, 0, 0});
-    return told;
-}
-
 std::vector<told_step> told_by(const built_schedule& b, const problem& p, int me, const data& send, const data& recv) {
     for (const built_step& s : b.steps)
         if (s.peer == me)
             throw misuse(MPI_ERR_RANK, "a message of a rank to itself", "verify knows none", "copy the data instead");
-    if (!traits(p.what).moves_data()) return told_of_barrier(b);
+    std::vector<told_step> told;
+    const auto tell = [&told](const built_step& s) -> told_step& {
+        told.push_back({static_cast<std::int64_t>(s.kind), s.peer, static_cast<std::int64_t>(s.round)});
+        return told.back();
+    };
+    if (!traits(p.what).moves_data()) {  // a barrier's messages say only that a rank has come
+        for (const built_step& s : b.steps)
+            if (s.is_message()) tell(s);
+        return told;
+    }
     check_dense(send);
     for (const built_step& s : b.steps) {
         if (s.kind != step_kind::recv) check_dense(s.from);
@@ -123,13 +122,11 @@ std::vector<told_step> told_by(const built_schedule& b, const problem& p, int me
     }
     const memory_map map(b, p, me, send, recv);
     const std::int64_t element = std::max<std::int64_t>(mpi::element_bytes(send.type), 1);
-    std::vector<told_step> told;
     for (const built_step& s : b.steps) {
-        told_step t{static_cast<std::int64_t>(s.kind), s.peer, static_cast<std::int64_t>(s.round), 0, 0, 0, 0, 0};
+        told_step& t = tell(s);
         t.bytes = s.kind == step_kind::recv ? s.to.bytes() : s.from.bytes();
         if (s.kind != step_kind::recv) std::tie(t.from, t.source) = map.place(range_of(s.from), element);
         if (s.kind != step_kind::send) std::tie(t.to, t.target) = map.place(range_of(s.to), element);
-        told.push_back(t);
     }
     return told;
 }

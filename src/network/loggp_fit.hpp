@@ -1,4 +1,10 @@
 // From measured round trips to the parameters of a network (Hoefler 2008, II.2.3 and II.2.4). Times are nanoseconds.
+//
+// Round trips PRTT(n,d,s) as in Hoefler's thesis (II.2.4). What differs: sizes grow geometrically, so deviations are
+// relative, and changes below 3 % are ignored. The look-ahead shows that there is a change, the best pair of lines
+// where. The size from which messages wait for their receiver is tested: the receiver comes late. L is half a round
+// trip less 2o, and o at most a quarter of it. f and the bounds of o come from messages to 1, 2, ... other ranks and
+// back; with f = 1 and equal bounds the model is LogGP.
 #pragma once
 
 #include "rubato/model.hpp"

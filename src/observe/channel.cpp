@@ -7,10 +7,6 @@
 namespace rubato::observe {
 namespace {
 
-template <class T>
-void store(T& to, T value) {
-    std::atomic_ref(to).store(value, std::memory_order_relaxed);
-}
 /// A reader that sees this value also sees everything stored before it.
 template <class T>
 void store_last(T& to, T value) {
@@ -106,6 +102,30 @@ void add_end(sums& row, time_ns apart, time_ns waited) noexcept {
     std::atomic_ref(row.ended).fetch_add(1, std::memory_order_release);
 }
 
+void recorder::keep_call(const sums& row, std::uint64_t invocation, std::int64_t bytes, time_ns arrival,
+                         time_ns exit) noexcept {
+    if (kept_ == nullptr) return;
+    const std::lock_guard lock(keeping_);
+    if (next_call_ == end_of_calls_ && room_for_calls_ >= calls_in_block * sizeof(call)) {
+        const std::lock_guard whole(mutex_);
+        std::byte* const room = allocate(record_kind::calls, calls_in_block * sizeof(call));
+        if (room != nullptr) {
+            publish();
+            next_call_ = reinterpret_cast<call*>(room);
+            end_of_calls_ = next_call_ + calls_in_block;
+        }
+        room_for_calls_ = room != nullptr ? room_for_calls_ - calls_in_block * sizeof(call) : 0;
+    }
+    if (next_call_ == end_of_calls_) {
+        std::atomic_ref(kept_->missing).store(kept_->missing + 1, std::memory_order_relaxed);
+        return;
+    }
+    call& to = *next_call_++;
+    to = {arrival.count(), exit.count(), bytes, invocation, row.channel, 0};
+    std::atomic_ref(to.row).store(row.number + 1, std::memory_order_release);
+    std::atomic_ref(kept_->calls).store(kept_->calls + 1, std::memory_order_relaxed);
+}
+
 /// Slots are filled one after the other. When all are full, half of the invocations are dropped. Their slots take the
 /// next ones, of which only half are kept. Only the numbers of invocations decide, so all ranks keep the same ones.
 void recorder::channel::keep(std::uint64_t invocation, std::size_t row, const seen& s, std::int64_t outside) {
@@ -141,10 +161,8 @@ event* recorder::channel::slot(std::uint32_t which, std::size_t i) {
     if (begin == nullptr) {
         if (block > 0 && events_to_share_ < size_of(block)) return nullptr;
         const std::lock_guard lock(home_.mutex_);
-        std::byte* room = home_.allocate(static_cast<std::uint32_t>(record_kind::events),
-                                         sizeof(block_part) + size_of(block) * sizeof(event));
-        if (room == nullptr) return nullptr;
-        auto* part = reinterpret_cast<block_part*>(room);
+        auto* part = home_.start<block_part>(record_kind::events, size_of(block) * sizeof(event));
+        if (part == nullptr) return nullptr;
         *part = {number_, which, static_cast<std::uint32_t>(begin_of(block)),
                  static_cast<std::uint32_t>(size_of(block)), 0};
         home_.publish();
@@ -168,10 +186,8 @@ std::size_t recorder::channel::find_or_add(const key& k) {
     const std::lock_guard lock(home_.mutex_);
     if (sums_room_ == 0) {
         const std::size_t count = std::clamp<std::size_t>(rows_.size(), 8, 1024);
-        std::byte* room =
-            home_.allocate(static_cast<std::uint32_t>(record_kind::sums), sizeof(block_part) + count * sizeof(sums));
-        if (room == nullptr) return rows_.size();
-        auto* part = reinterpret_cast<block_part*>(room);
+        auto* part = home_.start<block_part>(record_kind::sums, count * sizeof(sums));
+        if (part == nullptr) return rows_.size();
         *part = {number_, 0, static_cast<std::uint32_t>(rows_.size()), static_cast<std::uint32_t>(count), 0};
         home_.publish();
         sums_block_ = reinterpret_cast<sums*>(part + 1);

@@ -130,11 +130,11 @@ private:
         const auto within = std::ranges::find_if(all, [](const thread_at& t) { return t.thread->inside; });
         if (within != all.end()) {
             const auto call = within->call();
-            std::string text = fmt::format("in {}", operation_at(*within->thread));
-            if (within->thread->in == waiting::end_of)
-                text = fmt::format("waiting for {}", operation_at(*within->thread));
-            if (within->thread->in == waiting::tests_of)
-                text = fmt::format("testing for {}", operation_at(*within->thread));
+            const waiting in = within->thread->in;
+            std::string text = in == waiting::end_of     ? "waiting for "
+                               : in == waiting::tests_of ? "testing for "
+                                                         : "in ";
+            text += operation_at(*within->thread);
             if (call && !call->members.empty()) {
                 const bool same = call->members == which.members && call->ordinal == which.ordinal;
                 text += same ? fmt::format(", {} there,", numbered(*call)) : fmt::format(", on {},", on(*call));
@@ -235,16 +235,21 @@ std::vector<held_up_call> find_held_up(std::span<const watched_process> all, std
     return search(all, ranks, limit, place).run();
 }
 
-std::string ranks_text(std::span<const std::int32_t> ranks) {
+std::vector<std::string> runs_of_ranks(std::span<const std::int32_t> ranks) {
     std::vector<std::string> runs;
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < ranks.size() && runs.size() < most_runs;) {
-        std::size_t end = i + 1;
-        while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    for (std::size_t i = 0, end = 0; i < ranks.size(); i = end) {
+        for (end = i + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
         runs.push_back(end - i > 1 ? fmt::format("{}-{}", ranks[i], ranks[end - 1]) : fmt::format("{}", ranks[i]));
-        shown = i = end;
     }
-    std::string text = fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(runs, ", "));
+    return runs;
+}
+
+std::string ranks_text(std::span<const std::int32_t> ranks) {
+    std::size_t shown = 0;
+    for (std::size_t runs = 0; shown < ranks.size(); ++shown)
+        if ((shown == 0 || ranks[shown] != ranks[shown - 1] + 1) && ++runs > most_runs) break;
+    std::string text =
+        fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(runs_of_ranks(ranks.first(shown)), ", "));
     if (shown < ranks.size()) text += fmt::format(" and {} more", ranks.size() - shown);
     return text;
 }

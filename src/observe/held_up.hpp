@@ -35,6 +35,8 @@ struct held_up_call {
 std::vector<held_up_call> find_held_up(std::span<const watched_process> all, std::int32_t ranks, time_ns limit,
                                        const std::function<std::string(const site&)>& place);
 
+/// "0-15"; "0", "2", "4-7": successive ranks together.
+std::vector<std::string> runs_of_ranks(std::span<const std::int32_t> ranks);
 /// "rank 3", "ranks 0, 4-7"; at most a few of them, and how many more there are.
 std::string ranks_text(std::span<const std::int32_t> ranks);
 

@@ -5,10 +5,9 @@
 // nanoseconds.
 #pragma once
 
-#include "direct/decision.hpp"
+#include "direct/learned.hpp"
+#include "observe/notes.hpp"
 #include "observe/part.hpp"
-#include "observe/recalled.hpp"
-#include "observe/run_begun.hpp"
 
 #include <iosfwd>
 #include <optional>
@@ -118,7 +117,25 @@ struct observation {
     std::vector<row> rows{};               ///< most time first
     std::vector<recalled> from_profile{};  ///< by which directors began
     std::vector<decision> decisions{};
+
+    /// Empty where nothing is known.
+    std::string host_of(std::int32_t rank) const {
+        const auto at = static_cast<std::size_t>(rank);
+        return rank >= 0 && at < hosts.size() ? hosts[at] : std::string();
+    }
 };
+
+// What the arrivals of several invocations have in common.
+
+time_ns median_time(std::span<const double> ns);
+
+/// Everything except `waiting`. Needs at least one invocation, with times from its first arrival on, of `calls` calls.
+arrivals_seen describe(std::vector<invocation> met, std::uint64_t calls);
+
+/// An invocation in short.
+brief in_short(const invocation& m);
+/// Needs at least one.
+lateness_map map_of(std::span<const invocation> met);
 
 /// Parts of one program; parts with ranks that the first part's program does not have are left out.
 observation summarise(std::span<const part> parts);

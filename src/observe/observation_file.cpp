@@ -1,10 +1,9 @@
 #include "files/json_lines.hpp"
 #include "files/output_file.hpp"
-#include "observe/decision_json.hpp"
 #include "observe/mapped_file.hpp"
+#include "observe/notes.hpp"
 #include "observe/observation.hpp"
-#include "observe/patterns.hpp"
-#include "results/json_time.hpp"
+#include "files/json_time.hpp"
 
 #include <fmt/format.h>
 
@@ -28,9 +27,11 @@ constexpr files::json_lines our_lines{
 
 }  // namespace
 
-NLOHMANN_JSON_SERIALIZE_ENUM(form, {{form::blocking, "blocking"},
-                                    {form::nonblocking, "nonblocking"},
-                                    {form::persistent, "persistent"}})
+void to_json(json& j, form f) { j = name_of(f); }
+void from_json(const json& j, form& f) {
+    const auto found = std::ranges::find_if(form_names, [&](std::string_view name) { return j == json(name); });
+    f = found == form_names.end() ? form::blocking : static_cast<form>(found - form_names.begin());
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(who_often, rank, share)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(predictability, predictor, error, deviation, last_right)
 void to_json(json& j, const brief& b) { j = {b.number, b.last, b.waited.count()}; }

@@ -1,4 +1,11 @@
 // What a recorder has written, read again.
+//
+// Mapped memory, so the kernel keeps what was stored, whatever ends the program. A record is complete before the head
+// counts it, and the last store of an event marks it as complete; a reader trusts no number in it. Space is allocated
+// before it is mapped, so a full disk raises no signal. Sums are exact, times are samples: at most 1024 invocations of
+// an operation are kept; then half are dropped, and only every second is kept, and so on. The mixed number of the
+// invocation decides, so all ranks keep the same ones without communication. Parts have a number of their run, as a
+// folder may hold those of a killed one.
 #pragma once
 
 #include "observe/recorder.hpp"

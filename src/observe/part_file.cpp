@@ -12,39 +12,30 @@
 namespace rubato::observe {
 namespace {
 
-class open_part {
-public:
-    explicit open_part(const std::filesystem::path& file) : file_(file) {}
-
-    std::size_t size() const { return file_.size(); }
-    std::size_t read_some(std::size_t at, void* to, std::size_t most) const { return file_.read(at, to, most); }
-    template <class T>
-    bool read(std::size_t at, T& to) const {
-        return read_some(at, &to, sizeof to) == sizeof to;
-    }
-
-private:
-    files::plain_file file_;
-};
+/// All of it; else false.
+template <class Source, class T>
+bool read_whole(const Source& in, std::size_t at, T& to) {
+    return in.read(at, &to, sizeof to) == sizeof to;
+}
 
 constexpr std::size_t at_watched = sizeof(file_head) + sizeof(record_head);
 
-std::optional<watched_part> watched_in(const open_part& in, std::uint64_t run) {
+std::optional<watched_part> watched_in(const files::plain_file& in, std::uint64_t run) {
     file_head head{};
     record_head record{};
     watched_part watched{};
-    const bool is = in.read(0, head) && head.magic == magic && in.read(sizeof head, record) &&
+    const bool is = read_whole(in, 0, head) && head.magic == magic && read_whole(in, sizeof head, record) &&
                     record.kind == static_cast<std::uint32_t>(record_kind::whereabouts) &&
-                    in.read(at_watched, watched) && watched.run == run;
+                    read_whole(in, at_watched, watched) && watched.run == run;
     return is ? std::optional(watched) : std::nullopt;
 }
 
 /// A thread that moves while it is read is read again, a few times.
-bool read_thread(const open_part& in, std::size_t i, whereabouts& to) {
+bool read_thread(const files::plain_file& in, std::size_t i, whereabouts& to) {
     for (int attempt = 0; attempt < 4; ++attempt) {
         whereabouts again{};
         const std::size_t at = first_thread + i * sizeof(whereabouts);
-        if (!in.read(at, to) || !in.read(at, again)) return false;
+        if (!read_whole(in, at, to) || !read_whole(in, at, again)) return false;
         if (to.own.turn == again.own.turn && to.own.turn % whereabouts::states != whereabouts::changing) return true;
     }
     return false;
@@ -60,17 +51,17 @@ bool is_of_calls(record_kind kind) { return kind == record_kind::calls; }
 template <class Source>
 std::vector<std::byte> copy_without(const Source& in, bool (*left_out)(record_kind)) {
     file_head head{};
-    if (!in.read(0, head) || head.magic != magic) return {};
+    if (!read_whole(in, 0, head) || head.magic != magic) return {};
     std::vector<std::byte> copied(sizeof head);
     const std::size_t end = std::min<std::size_t>(head.used, in.size());
     for (std::size_t at = sizeof head; at < end;) {
         record_head record{};
-        if (!in.read(at, record) || record.bytes < sizeof record) break;
+        if (!read_whole(in, at, record) || record.bytes < sizeof record) break;
         const std::size_t there = std::min<std::size_t>(record.bytes, end - at);
         if (!left_out(static_cast<record_kind>(record.kind))) {
             const std::size_t begin = copied.size();
             copied.resize(begin + there);
-            copied.resize(begin + in.read_some(at, copied.data() + begin, there));
+            copied.resize(begin + in.read(at, copied.data() + begin, there));
         }
         at += there;
     }
@@ -83,14 +74,10 @@ struct part_in_memory {
     std::span<const std::byte> bytes;
 
     std::size_t size() const { return bytes.size(); }
-    std::size_t read_some(std::size_t at, void* to, std::size_t most) const {
+    std::size_t read(std::size_t at, void* to, std::size_t most) const {
         const std::size_t there = std::min(most, bytes.size() - std::min(at, bytes.size()));
         if (there > 0) std::memcpy(to, bytes.data() + at, there);
         return there;
-    }
-    template <class T>
-    bool read(std::size_t at, T& to) const {
-        return read_some(at, &to, sizeof to) == sizeof to;
     }
 };
 
@@ -131,7 +118,7 @@ std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& fo
 }
 
 std::vector<std::byte> read_part(const std::filesystem::path& file, bool with_calls) {
-    return copy_without(open_part(file), with_calls ? none_of_them : is_of_calls);
+    return copy_without(files::plain_file(file), with_calls ? none_of_them : is_of_calls);
 }
 
 std::vector<std::byte> without_calls(std::span<const std::byte> bytes) {
@@ -139,11 +126,11 @@ std::vector<std::byte> without_calls(std::span<const std::byte> bytes) {
 }
 
 std::optional<part> glance_at(const std::filesystem::path& file) {
-    return decode(copy_without(open_part(file), says_what_was_called));
+    return decode(copy_without(files::plain_file(file), says_what_was_called));
 }
 
 std::optional<part> look_at(const std::filesystem::path& file, std::uint64_t run) {
-    const open_part in(file);
+    const files::plain_file in(file);
     const auto watched = watched_in(in, run);
     if (!watched) return std::nullopt;
     std::vector<std::byte> kept = copy_without(in, says_what_was_called);
@@ -157,13 +144,13 @@ std::optional<part> look_at(const std::filesystem::path& file, std::uint64_t run
 }
 
 glimpse glimpse_of(const std::filesystem::path& file, std::uint64_t run) {
-    const open_part in(file);
+    const files::plain_file in(file);
     const auto watched = watched_in(in, run);
     if (!watched) return {};
     glimpse seen{watched->beats, std::vector<turn_within>(std::min<std::size_t>(watched->threads, most_threads))};
     for (std::size_t i = 0; i < seen.turns.size(); ++i) {
         whereabouts::line own{};
-        if (!in.read(first_thread + i * sizeof(whereabouts), own) ||
+        if (!read_whole(in, first_thread + i * sizeof(whereabouts), own) ||
             own.turn % whereabouts::states != whereabouts::inside)
             continue;
         seen.turns[i].turn = own.turn;
@@ -173,7 +160,7 @@ glimpse glimpse_of(const std::filesystem::path& file, std::uint64_t run) {
 }
 
 bool tells_to_end(const std::filesystem::path& file, std::uint64_t run) {
-    const auto watched = watched_in(open_part(file), run);
+    const auto watched = watched_in(files::plain_file(file), run);
     return watched && watched->ends != 0;
 }
 

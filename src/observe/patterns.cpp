@@ -1,4 +1,4 @@
-#include "observe/patterns.hpp"
+#include "observe/observation.hpp"
 
 #include "arrival/predictor.hpp"
 #include "core/splitmix.hpp"

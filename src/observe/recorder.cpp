@@ -22,11 +22,6 @@ std::string module_path(const Dl_info& found, const link_map& module) {
     return none ? name.string() : real.string();
 }
 
-template <class Part>
-Part* start(std::byte* room) {
-    return room != nullptr ? reinterpret_cast<Part*>(room) : nullptr;
-}
-
 /// The texts after a record; their lengths are in it.
 template <class Part, std::size_t N>
 void append(Part& part, const std::array<std::string_view, N>& texts) {
@@ -56,6 +51,13 @@ std::vector<member_run> runs_of(std::span<const std::int32_t> members) {
         runs.push_back({m, 0, 1});
     }
     return runs;
+}
+
+// Of a watched process.
+whereabouts* threads_of(watched_part* part) { return reinterpret_cast<whereabouts*>(part + 1); }
+
+watched_request* requests_of(watched_part* part) {
+    return reinterpret_cast<watched_request*>(threads_of(part) + most_threads);
 }
 
 /// For all but the calls of which every one is kept: a program that keeps making communicators must not fill the disk.
@@ -88,17 +90,14 @@ recorder::recorder(const std::filesystem::path& file, const process& who, const 
     auto* head = reinterpret_cast<file_head*>(file_->data());
     head->used = sizeof(file_head);
     if (how.watched) {
-        watched_ = start<watched_part>(allocate(
-            static_cast<std::uint32_t>(record_kind::whereabouts),
-            sizeof(watched_part) + most_threads * sizeof(whereabouts) + most_requests * sizeof(watched_request)));
+        watched_ = start<watched_part>(record_kind::whereabouts,
+                                       most_threads * sizeof(whereabouts) + most_requests * sizeof(watched_request));
         if (watched_ != nullptr) {
             watched_->run = how.run;
             publish();
         }
     }
-    auto* part =
-        start<process_part>(allocate(static_cast<std::uint32_t>(record_kind::process),
-                                     sizeof(process_part) + who.program.size() + who.host.size() + who.library.size()));
+    auto* part = start<process_part>(record_kind::process, who.program.size() + who.host.size() + who.library.size());
     if (part == nullptr)
         throw error(fmt::format("cannot write '{}'", path_.string()), "its disk is full",
                     "make room, or write elsewhere");
@@ -108,7 +107,7 @@ recorder::recorder(const std::filesystem::path& file, const process& who, const 
     publish();
     if (how.every_call) {
         room_for_calls_ = *how.every_call;
-        kept_ = start<kept_part>(allocate(static_cast<std::uint32_t>(record_kind::kept), sizeof(kept_part)));
+        kept_ = start<kept_part>(record_kind::kept);
         if (kept_ != nullptr) publish();
     }
     head->magic = magic;
@@ -116,12 +115,12 @@ recorder::recorder(const std::filesystem::path& file, const process& who, const 
 
 recorder::~recorder() = default;
 
-std::byte* recorder::allocate(std::uint32_t kind, std::size_t bytes) {
+std::byte* recorder::allocate(record_kind kind, std::size_t bytes) {
     const auto* head = reinterpret_cast<const file_head*>(file_->data());
     const std::size_t whole = (sizeof(record_head) + bytes + 7) / 8 * 8;
     if (whole > std::numeric_limits<std::uint32_t>::max() || !file_->grow_to(head->used + whole)) return nullptr;
     std::byte* at = file_->data() + head->used;
-    *reinterpret_cast<record_head*>(at) = {kind, static_cast<std::uint32_t>(whole)};
+    *reinterpret_cast<record_head*>(at) = {static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(whole)};
     return at + sizeof(record_head);
 }
 
@@ -148,8 +147,7 @@ recorder::channel& recorder::open(std::span<const std::int32_t> members) {
     const std::uint32_t ordinal = alike.opened++;
     alike.closed.reserve(alike.opened);  // closing needs no memory
     channels_.push_back(std::unique_ptr<channel>(new channel(*this, alike, number)));
-    auto* part = start<channel_part>(allocate(static_cast<std::uint32_t>(record_kind::channel),
-                                              sizeof(channel_part) + runs.size() * sizeof(member_run)));
+    auto* part = start<channel_part>(record_kind::channel, runs.size() * sizeof(member_run));
     if (part != nullptr) {
         part->number = number;
         part->ordinal = ordinal;
@@ -168,7 +166,7 @@ void recorder::channel::close() noexcept {
 
 void recorder::common_time(time_ns own, time_ns common) {
     const std::lock_guard lock(mutex_);
-    auto* part = start<clock_part>(allocate(static_cast<std::uint32_t>(record_kind::clock), sizeof(clock_part)));
+    auto* part = start<clock_part>(record_kind::clock);
     if (part == nullptr) return;
     *part = {own.count(), common.count()};
     publish();
@@ -176,8 +174,7 @@ void recorder::common_time(time_ns own, time_ns common) {
 
 void recorder::note(std::string_view json_line) {
     const std::lock_guard lock(mutex_);
-    auto* part =
-        start<note_part>(allocate(static_cast<std::uint32_t>(record_kind::note), sizeof(note_part) + json_line.size()));
+    auto* part = start<note_part>(record_kind::note, json_line.size());
     if (part == nullptr) return;
     append(*part, std::array{json_line});
     publish();
@@ -197,8 +194,7 @@ std::uint32_t recorder::site_number(const void* address) {
     }
     const auto number = static_cast<std::uint32_t>(sites_.size());
     sites_.emplace(address, number);
-    auto* part = start<site_part>(
-        allocate(static_cast<std::uint32_t>(record_kind::site), sizeof(site_part) + path.size() + symbol.size()));
+    auto* part = start<site_part>(record_kind::site, path.size() + symbol.size());
     if (part != nullptr) {
         part->offset = offset;
         part->number = number;
@@ -207,6 +203,61 @@ std::uint32_t recorder::site_number(const void* address) {
     }
     return number;
 }
+
+watched_request* recorder::add_request(std::uint32_t of_channel, std::uint32_t number) noexcept {
+    if (watched_ == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    const std::span all(requests_of(watched_), most_requests);
+    const auto free = std::ranges::find(all, 0U, &watched_request::number);
+    if (free == all.end()) return nullptr;
+    free->channel = of_channel;
+    free->starts = 0;
+    std::atomic_ref(free->number).store(number + 1, std::memory_order_release);
+    return &*free;
+}
+
+void recorder::remove_request(watched_request& r) noexcept {
+    const std::lock_guard lock(mutex_);
+    std::atomic_ref(r.number).store(0, std::memory_order_release);
+}
+
+whereabouts* recorder::add_thread() noexcept {
+    if (watched_ == nullptr) return nullptr;
+    const std::lock_guard lock(mutex_);
+    if (watched_->threads == most_threads) return nullptr;
+    const std::uint32_t mine = watched_->threads;
+    std::atomic_ref(watched_->threads).store(mine + 1, std::memory_order_release);
+    return threads_of(watched_) + mine;
+}
+
+void recorder::explain_threads(const std::function<std::int64_t(std::uint64_t)>& bytes_of) {
+    if (watched_ == nullptr) return;
+    const std::uint32_t threads = std::atomic_ref(watched_->threads).load(std::memory_order_acquire);
+    for (std::uint32_t i = 0; i < threads; ++i) {
+        whereabouts& t = threads_of(watched_)[i];
+        const std::uint64_t site = std::atomic_ref(t.own.site).load(std::memory_order_relaxed);
+        const std::uint64_t type = std::atomic_ref(t.own.type).load(std::memory_order_relaxed);
+        if (site != t.known.site) {
+            const std::lock_guard lock(mutex_);
+            t.known.site_number = site_number(reinterpret_cast<const void*>(site));  // NOLINT: was one
+            std::atomic_ref(t.known.site).store(site, std::memory_order_release);
+        }
+        if (type != t.known.type) {
+            t.known.bytes = bytes_of(type);
+            std::atomic_ref(t.known.type).store(type, std::memory_order_release);
+        }
+    }
+}
+
+void recorder::beat() noexcept {
+    if (watched_ != nullptr) std::atomic_ref(watched_->beats).fetch_add(1, std::memory_order_relaxed);
+}
+
+void recorder::tell_to_end() noexcept {
+    if (watched_ != nullptr) std::atomic_ref(watched_->ends).store(1, std::memory_order_release);
+}
+
+void recorder::sync() noexcept { file_->sync(); }
 
 std::vector<std::byte> recorder::bytes() const {
     const auto* head = reinterpret_cast<const file_head*>(file_->data());

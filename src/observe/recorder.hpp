@@ -47,6 +47,7 @@ struct seen {
 };
 
 // Parts of the mapped file (part_layout.hpp).
+enum class record_kind : std::uint32_t;
 struct sums;
 struct event;
 struct channel_part;
@@ -78,8 +79,6 @@ public:
     /// Throws if the file cannot be written.
     recorder(const std::filesystem::path& file, const process& who, const recording& how = {});
     ~recorder();
-    recorder(const recorder&) = delete;
-    recorder& operator=(const recorder&) = delete;
 
     class channel;
     /// A communicator, by the world ranks of its members in their order. Opening the same members again makes another
@@ -88,8 +87,8 @@ public:
     channel& open(std::span<const std::int32_t> members);
     /// When the own clock showed `own`, the common one showed `common`. To be given at the beginning and at the end.
     void common_time(time_ns own, time_ns common);
-    /// A JSON object: a decision (decision_json.hpp); {"model": "..."}, by which to simulate;
-    /// {"mode": "..."}; when the run began (run_begun.hpp); or what came from a profile (recalled.hpp).
+    /// A JSON object: a decision (notes.hpp); {"model": "..."}, by which to simulate;
+    /// {"mode": "..."}; when the run began, or what came from a profile (notes.hpp).
     void note(std::string_view json_line);
     /// Whereabouts of one more thread, until the recorder ends; null if there are too many, or nobody watches. Any
     /// thread.
@@ -118,7 +117,12 @@ public:
 
 private:
     /// Zeroed room for a record of this kind, which readers do not see before `publish`; null if there is none. Locked.
-    std::byte* allocate(std::uint32_t kind, std::size_t bytes);
+    std::byte* allocate(record_kind kind, std::size_t bytes);
+    /// The same, for one that begins with a Part.
+    template <class Part>
+    Part* start(record_kind kind, std::size_t more = 0) {
+        return reinterpret_cast<Part*>(allocate(kind, sizeof(Part) + more));
+    }
     void publish();
     std::uint32_t site_number(const void* address);
 

@@ -1,7 +1,6 @@
-#include "observe/decision_json.hpp"
+#include "observe/notes.hpp"
 #include "observe/observation.hpp"
 #include "observe/part_layout.hpp"
-#include "observe/patterns.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -150,12 +149,7 @@ private:
         const auto [found, added] =
             rows_.emplace(row_key{comm, s->second, r.what, r.how, r.root, size_class}, made_.rows.size());
         if (added) {
-            row& made = made_.rows.emplace_back();
-            made.communicator = comm;
-            made.site = s->second;
-            made.what = r.what;
-            made.how = r.how;
-            made.root = r.root;
+            made_.rows.push_back({comm, s->second, r.what, r.how, r.root});
             collected_.emplace_back();
         }
         return found->second;

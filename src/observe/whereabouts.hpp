@@ -1,16 +1,33 @@
 // Where a thread of a process is: within a collective, or outside since when. It lies in the process's part file. The
 // thread stores it before and after each call; the watchdogs of its own and of other processes read it.
+//
+// A program that hangs calls no MPI, so the watchdog needs none: each thread stores, before a call that may wait, one
+// line of the cache in its part, which nobody else writes, and its state after it. Rank 0's thread reads the lines of
+// all ranks and counts how long it has seen a rank in the same call, as clocks drift. A process that is stopped is not
+// late: time in which rank 0's thread did not run does not count, and ranks whose counter stands still while they hold
+// the lock on their part are stopped. A process that has ended holds no lock.
 #pragma once
 
 #include "rubato/problem.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace rubato::observe {
 
+/// For others to read, at any time.
+template <class T>
+void store(T& to, T value) {
+    std::atomic_ref(to).store(value, std::memory_order_relaxed);
+}
+
 enum class form : std::uint8_t { blocking, nonblocking, persistent };
+inline constexpr std::array<std::string_view, 3> form_names{"blocking", "nonblocking", "persistent"};
+static_assert(form_names.size() == static_cast<std::size_t>(form::persistent) + 1);
+constexpr std::string_view name_of(form f) { return form_names[static_cast<std::size_t>(f)]; }
 
 /// What a thread waits in.
 enum class waiting : std::uint8_t {
@@ -109,10 +126,6 @@ struct whereabouts {
     }
 
 private:
-    template <class T>
-    static void store(T& to, T value) {
-        std::atomic_ref(to).store(value, std::memory_order_relaxed);
-    }
     std::uint64_t begin_change() {
         const std::uint64_t turn = own.turn / states * states;
         store(own.turn, turn | changing);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mpi/datatype.hpp"
-#include "preload/communicator_state.hpp"
+#include "preload/communicator_table.hpp"
 #include "rubato/mpi.hpp"
 
 #include <numeric>

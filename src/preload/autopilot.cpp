@@ -1,8 +1,8 @@
 #include "preload/autopilot.hpp"
 
-#include "direct/enforcer.hpp"
+#include "core/hosts.hpp"
+#include "direct/follower.hpp"
 #include "direct/guided_call.hpp"
-#include "direct/rule_follower.hpp"
 #include "mpi/datatype.hpp"
 #include "mpi/looked_at_calls.hpp"
 #include "mpi/process.hpp"
@@ -20,11 +20,6 @@ namespace rubato::preload {
 namespace {
 
 using mpi::check;
-
-bool is_of(std::string_view id, collective what) {
-    const std::string_view name = traits(what).name;
-    return id.size() > name.size() && id.starts_with(name) && id[name.size()] == '/';
-}
 
 mpi::settings settings_of(const autopilot::settings& how) {
     mpi::settings s;
@@ -59,14 +54,16 @@ bool on_all_ranks(bool here, MPI_Comm comm) {
 
 }  // namespace
 
+bool autopilot::settings::may_replace(collective what) const {
+    if (std::ranges::find(leave, what) != leave.end()) return false;
+    if (rules) return traits(what).sizes_known_to_all() && rules->concern(what);
+    return force.empty() || std::ranges::find(force, what, &algorithm::what) != force.end();
+}
+
 bool autopilot::concerns(const settings& how, const mpi::call_facts& c) {
     const collective_traits& t = c.traits();
-    if (t.rooted && (c.root < 0 || c.root >= c.ranks)) return false;
-    if (std::ranges::find(how.leave, c.what) != how.leave.end()) return false;
-    if (!how.force.empty()) return is_of(how.force, c.what);
-    if (how.rules) return t.sizes_known_to_all() && how.rules->concern(c.what);
-    if (!t.sizes_known_to_all()) return true;
-    return c.agreed_bytes * t.sized_chunks(c.ranks) >= smallest;
+    if ((t.rooted && (c.root < 0 || c.root >= c.ranks)) || !how.may_replace(c.what)) return false;
+    return !how.finds_out() || direct::auto_may_make(t, c.agreed_bytes * t.sized_chunks(c.ranks), true);
 }
 
 void give_up(MPI_Comm comm, const std::exception& e) {
@@ -89,10 +86,10 @@ public:
             director_ = directs.get();
             guide_ = std::move(directs);
         } else if (how.rules) {
-            guide_ = std::make_unique<rule_follower>(how.rules, ours_.size(), std::move(explain));
+            guide_ = std::make_unique<follower>(how.rules, ours_.size(), std::move(explain));
         } else {
-            guide_ = std::make_unique<enforcer>(
-                find_algorithm(how.force), ours_.size(), [this] { return network(); }, std::move(explain));
+            guide_ = std::make_unique<follower>(
+                how.force, ours_.size(), [this] { return network(); }, std::move(explain));
         }
     }
 
@@ -105,8 +102,6 @@ public:
             give_up(user_, e);
         }
     }
-    state(const state&) = delete;
-    state& operator=(const state&) = delete;
 
     bool end() { return (!board_ || board_->is_quiet()) && looked_at_.end(); }
 
@@ -130,13 +125,16 @@ public:
         // A user's own operator is not called in another thread.
         const bool usual = !c->traits().reduces || c->op_number >= 0;
         if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c)) return native();
+        mpi_call call(*this, *c, native);
         try {
-            const directive& how = guide_->arrive(known(*c), ours_.clock().now());
-            if (const std::optional<intent> plan = planned(*guide_, how, *c)) {
-                *request = start_planned(*plan, std::move(c), std::move(freed));
-                return MPI_SUCCESS;
+            const directive& how = guide_->arrive(known(*c), call.now());
+            if (how.use != nullptr) {
+                if (const std::optional<intent> plan = planned(*guide_, how, call)) {
+                    *request = start_planned(*plan, std::move(c), std::move(freed));
+                    return MPI_SUCCESS;
+                }
+                looked_at_.pass();
             }
-            looked_at_.pass();
         } catch (const std::exception& e) {
             give_up(user_, e);
         }
@@ -148,21 +146,12 @@ public:
     }
 
 private:
-    director::settings told(const settings& how) {
-        director::settings s;
+    director::settings told(director::settings s) const {
         s.me = rank(ours_.rank());
         s.ranks = ours_.size();
-        s.margin = how.margin;
-        s.spend = how.spend;
-        const std::vector<std::int32_t>& hosts = ours_.hosts();
-        s.between_hosts = std::ranges::any_of(hosts, [&](std::int32_t h) { return h != hosts.front(); });
+        s.between_hosts = on_several_hosts(ours_.hosts());
         s.early = has_thread_;
-        s.process = how.process;
         s.neighbours = ours_.neighbours();
-        s.remembered = how.remembered;
-        s.in_calls = how.in_calls;
-        s.seen = how.seen;
-        s.came = how.came;
         return s;
     }
 
@@ -194,17 +183,6 @@ private:
         own_requests().add(handle);
         looked_at_.start(plan, *s.call, [&s](const std::exception_ptr& thrown) { s.end(thrown); });
         return handle;
-    }
-
-    std::optional<intent> planned(guide& by, const directive& how, const mpi::call_facts& c) {
-        try {
-            intent known = looked_at_.intent_of(selection_of(how), c);
-            rubato::check(*known.use, known.what);
-            return known;
-        } catch (const error& e) {
-            if (!c.wrong) by.refused(e.what());
-            return std::nullopt;
-        }
     }
 
     /// A call under way, as MPI's generalised requests have it.

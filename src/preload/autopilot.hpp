@@ -5,6 +5,7 @@
 #include "direct/director.hpp"
 #include "direct/rules.hpp"
 #include "mpi/call_facts.hpp"
+#include "rubato/algorithm.hpp"
 #include "rubato/tuned_rules.hpp"
 
 #include <algorithm>
@@ -24,34 +25,28 @@ public:
     /// In bytes of the largest buffer: what mode auto does not leave alone.
     static constexpr std::int64_t smallest = direct::smallest;
 
-    /// Equal on all ranks.
-    struct settings {
-        std::string force{};                           ///< use this algorithm wherever it can solve the problem
+    /// Equal on all ranks, but for what directors know of their rank. What follows from the communicator is filled in.
+    struct settings : director::settings {
+        /// Use these wherever they can solve the problem; of each collective one at most.
+        std::vector<const algorithm*> force{};
         std::shared_ptr<const rubato::rules> rules{};  ///< use what these say; neither: mode auto
-        double margin = 0.1;        ///< by how much a plan must be better than the native call to be tried, as a share
-        double spend = 0.01;        ///< share of the run time that finding out may take
-        std::string model{};        ///< of the network, as text; empty: measured when first needed
-        bool background = false;    ///< early forms, where the background thread may call MPI on all ranks
-        bool reproducible = false;  ///< floating-point reductions are left to the native call
-        std::vector<collective> leave{};       ///< collectives that are also left to the native call
-        own_clock clock{};                     ///< that all ranks share; none: ranks synchronise their own
-        effort* process = nullptr;             ///< shared by this process's autopilots; null: there is no other
-        std::vector<std::int32_t> hosts{};     ///< of each rank; empty: as MPI reports them
-        std::vector<experience> remembered{};  ///< mode auto: of an earlier run, on this communicator
-        time_ns in_calls{};                    ///< that it concerned, before it was made: of this rank
-        std::vector<seen_call> seen{};         ///< that it concerned; times are of this rank
-        std::optional<time_ns> came{};         ///< when this rank came to the call for which it is made
+        std::string model{};                           ///< of the network, as text; empty: measured when first needed
+        bool background = false;            ///< early forms, where the background thread may call MPI on all ranks
+        bool reproducible = false;          ///< floating-point reductions are left to the native call
+        std::vector<collective> leave{};    ///< collectives that are also left to the native call
+        own_clock clock{};                  ///< that all ranks share; none: ranks synchronise their own
+        std::vector<std::int32_t> hosts{};  ///< of each rank; empty: as MPI reports them
 
         /// Mode auto: what makes a call is found out.
         bool finds_out() const { return force.empty() && !rules; }
+        /// Whether a call of this kind may be made by anything but the native collective.
+        bool may_replace(collective what) const;
     };
     using explainer = guide::explainer;
 
     /// Collective over `user`, an intra-communicator. Throws `error`, on all ranks, if a setting is wrong.
     autopilot(MPI_Comm user, const settings& how, explainer explain);
     ~autopilot();
-    autopilot(const autopilot&) = delete;
-    autopilot& operator=(const autopilot&) = delete;
 
     /// Whether a call could be made by anything but the native collective. Equal on all ranks. In mode auto small ones
     /// could not; how large a call is whose sizes not all ranks know is found out later. Only calls that it concerns

@@ -7,28 +7,21 @@ static const void* site_of(const void* caller) {
     const void* const site = rubato::preload::take_fortran_site();
     return site != nullptr ? site : caller;
 }
-#define SITE site_of(__builtin_return_address(0))
 
 /// `parameters` and `values` are in parentheses; the other arguments say what they mean.
-#define ENTRY(function, what, how, parameters, values, request, ...)                                         \
-    extern "C" RUBATO_API int function parameters {                                                          \
-        static const auto next = next_function(function, #function);                                         \
-        return enter<collective::what, form::how>(SITE, comm, arguments<COUNT, PLACE>{__VA_ARGS__}, request, \
-                                                  [&] { return next values; });                              \
-    }
+#define ENTER(function, what, how, parameters, values, request, ...)                                                 \
+    ENTRY_POINT(function, parameters,                                                                                \
+                return enter<collective::what, form::how>(site_of(site), comm, arguments<COUNT, PLACE>{__VA_ARGS__}, \
+                                                          request, [&] { return next values; });)
 #define BLOCKING(function, what, ...) \
-    ENTRY(function, what, blocking, (PARAMETERS(__VA_ARGS__)), (ARGUMENTS(__VA_ARGS__)), nullptr, MEMBERS(__VA_ARGS__))
+    ENTER(function, what, blocking, (PARAMETERS(__VA_ARGS__)), (ARGUMENTS(__VA_ARGS__)), nullptr, MEMBERS(__VA_ARGS__))
 #define NONBLOCKING(function, what, ...)                                                 \
-    ENTRY(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
+    ENTER(function, what, nonblocking, (PARAMETERS(__VA_ARGS__), MPI_Request * request), \
           (ARGUMENTS(__VA_ARGS__), request), request, MEMBERS(__VA_ARGS__))
-// This extra step expands INIT(...) to a name before it is made a string.
-#define PERSISTENT(...) MAKER(__VA_ARGS__)
-#define MAKER(function, what, ...)                                                                        \
-    extern "C" RUBATO_API int function(PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request* request) {    \
-        static const auto next = next_function(function, #function);                                      \
-        return make<collective::what>(SITE, comm, arguments<COUNT, PLACE>{MEMBERS(__VA_ARGS__)}, request, \
-                                      [&] { return next(ARGUMENTS(__VA_ARGS__), info, request); });       \
-    }
+#define PERSISTENT(function, what, ...)                                                                           \
+    ENTRY_POINT(function, (PARAMETERS(__VA_ARGS__), MPI_Info info, MPI_Request * request),                        \
+                return make<collective::what>(site_of(site), comm, arguments<COUNT, PLACE>{MEMBERS(__VA_ARGS__)}, \
+                                              request, [&] { return next(ARGUMENTS(__VA_ARGS__), info, request); });)
 
 #ifdef MPICH_VERSION
 #define INIT(prefix, name) prefix##_##name##_init

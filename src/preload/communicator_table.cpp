@@ -18,28 +18,19 @@ namespace {
 
 using mpi::check;
 
-class group {
-public:
-    using maker = int (*)(MPI_Comm, MPI_Group*);
-    group(maker make, MPI_Comm comm) { check(make(comm, &group_), "MPI_Comm_group"); }
-    ~group() { PMPI_Group_free(&group_); }
-    group(const group&) = delete;
-    group& operator=(const group&) = delete;
-    MPI_Group get() const { return group_; }
-
-private:
-    MPI_Group group_ = MPI_GROUP_NULL;
-};
-
 /// The ranks in the world, by rank in the communicator; those of other worlds are left out.
 std::vector<std::int32_t> members_of(MPI_Comm comm, int size) {
-    const group mine(PMPI_Comm_group, comm);
-    const group world(PMPI_Comm_group, MPI_COMM_WORLD);
     std::vector<int> ranks(static_cast<std::size_t>(size));
     std::iota(ranks.begin(), ranks.end(), 0);
     std::vector<int> members(ranks.size());
-    check(PMPI_Group_translate_ranks(mine.get(), size, ranks.data(), world.get(), members.data()),
-          "MPI_Group_translate_ranks");
+    MPI_Group mine = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    check(PMPI_Comm_group(comm, &mine), "MPI_Comm_group");
+    check(PMPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+    const int code = PMPI_Group_translate_ranks(mine, size, ranks.data(), world, members.data());
+    PMPI_Group_free(&mine);
+    PMPI_Group_free(&world);
+    check(code, "MPI_Group_translate_ranks");
     std::erase(members, MPI_UNDEFINED);
     return {members.begin(), members.end()};
 }
@@ -54,7 +45,7 @@ time_ns remembered_gain(std::span<const experience> all) {
 
 }  // namespace
 
-communicator_table::communicator_table(journal& notes, fleet& pilots, remembered_runs& runs)
+communicator_table::communicator_table(journal& notes, autopilots& pilots, remembered_runs& runs)
     : notes_(notes), pilots_(pilots), runs_(runs) {
     check(PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, state_deleted, &keyval_, this), "MPI_Comm_create_keyval");
 }
@@ -63,9 +54,9 @@ communicator_table::communicator_table(journal& notes, fleet& pilots, remembered
 int communicator_table::state_deleted(MPI_Comm, int, void* value, void* table) noexcept {
     freed.fetch_add(1, std::memory_order_release);
     const std::unique_ptr<communicator_state> state(static_cast<communicator_state*>(value));
-    fleet& pilots = static_cast<communicator_table*>(table)->pilots_;
+    autopilots& pilots = static_cast<communicator_table*>(table)->pilots_;
     if (state->pilot != nullptr) pilots.retire(*state->pilot);
-    for (fleet_pilot* const each : state->spare_pilots) pilots.retire(*each);
+    for (process_pilot* const each : state->spare_pilots) pilots.retire(*each);
     return MPI_SUCCESS;
 }
 
@@ -93,19 +84,15 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
     return state;
 }
 
-communicator_state* communicator_table::attribute_of(MPI_Comm comm) const {
-    void* value = nullptr;
-    int found = 0;
-    check(PMPI_Comm_get_attr(comm, keyval_, &value, &found), "MPI_Comm_get_attr");
-    return found != 0 ? static_cast<communicator_state*>(value) : nullptr;
-}
-
 communicator_state* communicator_table::find_or_make(MPI_Comm comm) noexcept {
     if (comm == MPI_COMM_NULL) return nullptr;
     try {
         const std::uint64_t before = freed.load(std::memory_order_acquire);
-        communicator_state* state = attribute_of(comm);
-        if (state == nullptr) {
+        void* value = nullptr;
+        int found = 0;
+        check(PMPI_Comm_get_attr(comm, keyval_, &value, &found), "MPI_Comm_get_attr");
+        auto* state = static_cast<communicator_state*>(value);
+        if (found == 0) {
             auto made = inspect(comm);
             check(PMPI_Comm_set_attr(comm, keyval_, made.get()), "MPI_Comm_set_attr");
             state = made.release();
@@ -132,13 +119,13 @@ bool communicator_table::agree_on_pilot(MPI_Comm comm, const communicator_state&
         std::uint64_t wait;
         std::uint64_t haste;
         std::uint64_t bytes;
-    } said{pilots_.full() ? 1U : 0U, wait, fleet::longest_wait - wait, static_cast<std::uint64_t>(bytes)};
+    } said{pilots_.full() ? 1U : 0U, wait, autopilots::longest_wait - wait, static_cast<std::uint64_t>(bytes)};
     check(PMPI_Allreduce(MPI_IN_PLACE, &said, numbers_in(said), MPI_UINT64_T, MPI_MAX, comm), "MPI_Allreduce");
     // On one host it is the rank that has waited longest who decides: a late one spends little time in calls.
-    calls.wait = state.apart ? said.wait : fleet::longest_wait - said.haste;
-    if (said.full != 0) calls.wait = fleet::longest_wait;
+    calls.wait = state.apart ? said.wait : autopilots::longest_wait - said.haste;
+    if (said.full != 0) calls.wait = autopilots::longest_wait;
     // To ask is rare where all calls are small.
-    if (said.bytes < autopilot::smallest) calls.wait = std::min(calls.calls, fleet::longest_wait);
+    if (said.bytes < autopilot::smallest) calls.wait = std::min(calls.calls, autopilots::longest_wait);
     return calls.wait == 0;
 }
 
@@ -159,9 +146,9 @@ communicator_table::pilot_settings communicator_table::settings_for(MPI_Comm com
 }
 
 /// One rank explains, and keeps, what all find alike.
-fleet_pilot& communicator_table::new_pilot(MPI_Comm comm, const communicator_state& state, const pilot_settings& by) {
+process_pilot& communicator_table::new_pilot(MPI_Comm comm, const communicator_state& state, const pilot_settings& by) {
     const bool first = state.rank == 0;
-    fleet_pilot::keeper keep;
+    process_pilot::keeper keep;
     if (first && by.group)
         keep = [this, group = *by.group](std::vector<experience> learned) { runs_.keep(group, std::move(learned)); };
     return pilots_.make(
@@ -206,20 +193,13 @@ bool communicator_table::make_pilot(MPI_Comm comm, communicator_state& state, co
     return state.pilot != nullptr;
 }
 
-/// A bit for each of the communicator's spare pilots, set if all ranks have freed the request that it was for.
-/// Collective.
-std::uint64_t communicator_table::unused_pilots(MPI_Comm comm, const communicator_state& state) {
-    std::uint64_t unused = 0;
-    for (std::size_t i = 0; i < state.spare_pilots.size(); ++i)
-        unused |= std::uint64_t{!state.spare_pilots[i]->in_use} << i;
-    check(PMPI_Allreduce(MPI_IN_PLACE, &unused, 1, MPI_UINT64_T, MPI_BAND, comm), "MPI_Allreduce");
-    return unused;
-}
-
 std::shared_ptr<autopilot> communicator_table::borrow_pilot(MPI_Comm comm, communicator_state& state) noexcept {
     try {
         auto& spare = state.spare_pilots;
-        std::uint64_t unused = unused_pilots(comm, state);
+        // A bit for each of them, set if all ranks have freed the request that it was for.
+        std::uint64_t unused = 0;
+        for (std::size_t i = 0; i < spare.size(); ++i) unused |= std::uint64_t{!spare[i]->in_use} << i;
+        check(PMPI_Allreduce(MPI_IN_PLACE, &unused, 1, MPI_UINT64_T, MPI_BAND, comm), "MPI_Allreduce");
         if (unused == 0) {
             if (spare.size() == std::numeric_limits<std::uint64_t>::digits) return nullptr;
             communicator_state::waiting call{};
@@ -227,7 +207,7 @@ std::shared_ptr<autopilot> communicator_table::borrow_pilot(MPI_Comm comm, commu
             unused = std::uint64_t{1} << spare.size();
             spare.push_back(&new_pilot(comm, state, {settings_for(comm, state).how, {}}));
         }
-        fleet_pilot* const one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
+        process_pilot* const one = spare[static_cast<std::size_t>(std::countr_zero(unused))];
         one->in_use = true;
         return {&*one->pilot, [this, one](autopilot*) { pilots_.give_back(*one); }};
     } catch (const std::exception& e) {

@@ -1,8 +1,7 @@
 // Waiting for requests of which Rubato completes some.
 #include "mpi/process.hpp"
-#include "preload/guard.hpp"
+#include "preload/gateway.hpp"
 #include "preload/native_requests.hpp"
-#include "preload/next.hpp"
 #include "preload/own_requests.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
@@ -11,14 +10,6 @@
 
 namespace rubato::preload {
 namespace {
-
-/// Rubato's own calls, in any thread, are none of the program's.
-bool is_programs(const void* site) {
-    const session* const now = running.load(std::memory_order_acquire);
-    return now != nullptr && !now->is_own(site) && !is_inside(site);
-}
-
-bool some_are_ours() { return own_requests().some_under_way(); }
 
 void go_on() {
     const guard passing;
@@ -43,7 +34,7 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
 /// `attempt` is the form that does not wait; true if there is nothing to wait for any more.
 template <class Native, class Attempt>
 int wait(const Native& native, const Attempt& attempt) {
-    while (some_are_ours()) {
+    while (own_requests().some_under_way()) {
         int code = MPI_SUCCESS;
         {
             const guard passing;
@@ -57,7 +48,7 @@ int wait(const Native& native, const Attempt& attempt) {
 
 template <class Native>
 int test(const Native& native) {
-    if (some_are_ours()) go_on();
+    if (own_requests().some_under_way()) go_on();
     return native();
 }
 
@@ -66,72 +57,53 @@ int test(const Native& native) {
 
 using namespace rubato::preload;
 
-#define WAITING(function, parameters, values, count, requests, attempt)       \
-    extern "C" RUBATO_API int function parameters {                           \
-        static const auto next = next_function(function, #function);          \
-        if (!is_programs(__builtin_return_address(0))) return next values;    \
-        const completed_requests noting(count, requests, true);               \
-        calls_under_way calls(count, requests);                               \
-        (requests) = calls.get();                                             \
-        return wait([&] { return next values; }, [&](int& code) { attempt }); \
-    }
-#define TESTING(function, parameters, values, count, requests)             \
-    extern "C" RUBATO_API int function parameters {                        \
-        static const auto next = next_function(function, #function);       \
-        if (!is_programs(__builtin_return_address(0))) return next values; \
-        const completed_requests noting(count, requests);                  \
-        calls_under_way calls(count, requests);                            \
-        (requests) = calls.get();                                          \
-        return test([&] { return next values; });                          \
-    }
+// What waits for requests, or tests them.
+#define COMPLETING(name, parameters, values, count, requests, waits, ...)                                \
+    ENTRY_POINTS(                                                                                        \
+        name, parameters, if (session_of_call(site) == nullptr) return next values;                      \
+        const completed_requests noting(count, requests, waits); calls_under_way calls(count, requests); \
+        (requests) = calls.get(); const auto native = [&] { return next values; }; __VA_ARGS__)
+/// `attempt` is the form that does not wait; it sets `code`.
+#define WAITING(name, parameters, values, count, requests, attempt) \
+    COMPLETING(name, parameters, values, count, requests, true, return wait(native, [&](int& code) { attempt });)
+#define TESTING(name, parameters, values, count, requests) \
+    COMPLETING(name, parameters, values, count, requests, false, return test(native);)
 
-#define ENTRIES(prefix)                                                                                              \
-    WAITING(prefix##_Wait, (MPI_Request * request, MPI_Status * status), (request, status), 1, request, {            \
-        int flag = 0;                                                                                                \
-        code = PMPI_Test(request, &flag, status);                                                                    \
-        return flag != 0;                                                                                            \
-    })                                                                                                               \
-    WAITING(prefix##_Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses), \
-            count, requests, {                                                                                       \
-                int flag = 0;                                                                                        \
-                code = test_all(count, requests, &flag, statuses);                                                   \
-                return flag != 0;                                                                                    \
-            })                                                                                                       \
-    WAITING(prefix##_Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),                    \
-            (count, requests, index, status), count, requests, {                                                     \
-                int flag = 0;                                                                                        \
-                code = PMPI_Testany(count, requests, index, &flag, status);                                          \
-                return flag != 0;                                                                                    \
-            })                                                                                                       \
-    WAITING(prefix##_Waitsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),   \
-            (count, requests, ended, indices, statuses), count, requests, {                                          \
-                code = PMPI_Testsome(count, requests, ended, indices, statuses);                                     \
-                return ended != nullptr && *ended != 0;                                                              \
-            })                                                                                                       \
-    TESTING(prefix##_Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), 1,       \
-            request)                                                                                                 \
-    extern "C" RUBATO_API int prefix##_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {  \
-        static const auto next = next_function(prefix##_Testall, #prefix "_Testall");                                \
-        if (!is_programs(__builtin_return_address(0))) return next(count, requests, flag, statuses);                 \
-        const completed_requests noting(count, requests);                                                            \
-        calls_under_way calls(count, requests);                                                                      \
-        requests = calls.get();                                                                                      \
-        return test([&] {                                                                                            \
-            if (!own_requests().some_known()) return next(count, requests, flag, statuses);                          \
-            const guard passing;                                                                                     \
-            return test_all(count, requests, flag, statuses);                                                        \
-        });                                                                                                          \
-    }                                                                                                                \
-    TESTING(prefix##_Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),         \
-            (count, requests, index, flag, status), count, requests)                                                 \
-    TESTING(prefix##_Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),   \
-            (count, requests, ended, indices, statuses), count, requests)                                            \
-    extern "C" RUBATO_API int prefix##_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {      \
-        static const auto next = next_function(prefix##_Request_get_status, #prefix "_Request_get_status");          \
-        if (!is_programs(__builtin_return_address(0))) return next(request, flag, status);                           \
-        calls_under_way calls(1, &request);                                                                          \
-        return test([&] { return next(*calls.get(), flag, status); });                                               \
-    }
-
-ENTRIES(MPI)
-ENTRIES(PMPI)
+WAITING(Wait, (MPI_Request * request, MPI_Status* status), (request, status), 1, request, {
+    int flag = 0;
+    code = PMPI_Test(request, &flag, status);
+    return flag != 0;
+})
+WAITING(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses), (count, requests, statuses), count, requests,
+        {
+            int flag = 0;
+            code = test_all(count, requests, &flag, statuses);
+            return flag != 0;
+        })
+WAITING(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status), (count, requests, index, status),
+        count, requests, {
+            int flag = 0;
+            code = PMPI_Testany(count, requests, index, &flag, status);
+            return flag != 0;
+        })
+WAITING(Waitsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),
+        (count, requests, ended, indices, statuses), count, requests, {
+            code = PMPI_Testsome(count, requests, ended, indices, statuses);
+            return ended != nullptr && *ended != 0;
+        })
+TESTING(Test, (MPI_Request * request, int* flag, MPI_Status* status), (request, flag, status), 1, request)
+COMPLETING(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
+           (count, requests, flag, statuses), count, requests, false, return test([&] {
+               if (!own_requests().some_known()) return native();
+               const guard passing;
+               return test_all(count, requests, flag, statuses);
+           });)
+TESTING(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+        (count, requests, index, flag, status), count, requests)
+TESTING(Testsome, (int count, MPI_Request* requests, int* ended, int* indices, MPI_Status* statuses),
+        (count, requests, ended, indices, statuses), count, requests)
+ENTRY_POINTS(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), {
+    if (session_of_call(site) == nullptr) return next(request, flag, status);
+    calls_under_way calls(1, &request);
+    return test([&] { return next(*calls.get(), flag, status); });
+})

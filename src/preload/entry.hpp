@@ -1,11 +1,17 @@
 // What happens when a program calls a collective.
+//
+// MPI_X and PMPI_X of every collective are defined, in C alone, and go on to the next function of the same name: Open
+// MPI's Fortran library calls PMPI_X and MPICH's MPI_X, so the MPI library itself translates handles. Rubato's own
+// collectives are called by PMPI, so that no other tool takes them for the program's. Before the native call only the
+// clock is read: that call checks the arguments, and once it has succeeded its communicator and datatypes can be
+// queried. What ranks do together (`together`) cannot fail on one of them, or the others wait for ever: one line and an
+// abort. What a rank does alone may fail. An error of MPI that blames an argument is left to the native call. No rank
+// may find alone that a call cannot be replaced.
 #pragma once
 
 #include "preload/arguments.hpp"
-#include "preload/guard.hpp"
-#include "preload/kept_facts.hpp"
+#include "preload/gateway.hpp"
 #include "preload/native_requests.hpp"
-#include "preload/next.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
 
@@ -65,16 +71,13 @@ mpi::call_facts look_at(const Arguments& a, MPI_Comm comm, const communicator_st
     });
 }
 
-/// Most calls are small, and are left alone for that. Nothing else of them is looked at. Where not all ranks know the
-/// sizes, calls are looked at between hosts: elsewhere plans do not win. All ranks find the same.
+/// Most calls are small, and are left alone for that. Nothing else of them is looked at. All ranks find the same.
 template <collective What, class Arguments>
 bool is_left_alone(const Arguments& a, const communicator_state& where) {
     constexpr const collective_traits& t = traits(What);
-    if constexpr (!t.sizes_known_to_all()) return !where.apart;
-    if constexpr (t.irregular) return false;
-    const MPI_Datatype type = telling_side<What>(a, where) == side::send ? a.send_type : a.recv_type;
-    if (type == MPI_DATATYPE_NULL) return true;
-    return local_bytes<What>(a, where) * t.sized_chunks(where.size) < autopilot::smallest;
+    if constexpr (t.irregular && t.sizes_known_to_all()) return false;  // their sizes must be added up first
+    const std::int64_t bytes = t.irregular ? 0 : local_bytes<What>(a, where) * t.sized_chunks(where.size);
+    return !direct::auto_may_make(t, bytes, where.apart);
 }
 
 /// By Rubato or by the MPI library, which all ranks decide alike.
@@ -170,8 +173,8 @@ private:
 /// watchdog. The call is recorded afterwards, when its arguments are known to be valid.
 template <collective What, form How, class Arguments, class Native>
 int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* request, const Native& native) {
-    session* const now = running.load(std::memory_order_acquire);
-    if (now == nullptr || now->is_own(site) || is_inside(site)) return native();
+    session* const now = session_of_call(site);
+    if (now == nullptr) return native();
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
@@ -208,8 +211,8 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
 /// part in finding an autopilot for them, also one whose arguments are wrong: the others do not know that.
 template <collective What, class Arguments, class Native>
 int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request* request, const Native& native) {
-    session* const now = running.load(std::memory_order_acquire);
-    if (now == nullptr || now->is_own(site) || is_inside(site)) return native();
+    session* const now = session_of_call(site);
+    if (now == nullptr) return native();
     const guard passing;
     const std::uint64_t frees = communicator_table::frees();
     const int code = native();

@@ -2,8 +2,7 @@
 // functions of these names translate handles and buffers and then call the entries for C. All their arguments are
 // addresses.
 #include "mpi/calls.hpp"
-#include "preload/guard.hpp"
-#include "preload/next.hpp"
+#include "preload/gateway.hpp"
 #include "rubato/core.hpp"
 
 #define PARAMETERS_2 void *a, void *b

@@ -1,15 +1,17 @@
 // What the drop-in notes of this process: its recording, and lines on standard error.
 #pragma once
 
-#include "direct/decision.hpp"
-#include "observe/recalled.hpp"
+#include "observe/notes.hpp"
 #include "observe/recorder.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -18,7 +20,9 @@ namespace rubato::preload {
 class journal {
 public:
     /// Throws if nothing can be recorded. Not while others use the journal.
-    void start(const std::filesystem::path& file, const observe::process& who, const observe::recording& how);
+    void start(const std::filesystem::path& file, const observe::process& who, const observe::recording& how) {
+        recorder_ = std::make_unique<observe::recorder>(file, who, how);
+    }
 
     /// Null if this rank records nothing.
     observe::recorder* recorder() { return recorder_.get(); }
@@ -35,21 +39,47 @@ public:
         }
     }
     /// One line on standard error, the first time.
-    void warn(std::string_view what) noexcept;
+    void warn(std::string_view what) noexcept {
+        if (!warned_.exchange(true)) std::fprintf(stderr, "rubato: %.*s\n", static_cast<int>(what.size()), what.data());
+    }
     /// Notes a decision; the same one of many communicators once, and some only: programs may make communicators for
     /// ever.
-    void explain(const decision& d) noexcept;
+    void explain(const decision& d) noexcept {
+        if (!recorder_) return;
+        const std::lock_guard lock(explaining_);
+        if (explained_.size() < most_explained)
+            (void)note_once(d);
+        else
+            warn("there are more decisions than the report can explain; it has the first of them");
+    }
     /// Notes what a communicator begins with; the same of many communicators once, and some only.
-    void recall(const observe::recalled& r) noexcept;
+    void recall(const observe::recalled& r) noexcept {
+        if (!recorder_) return;
+        const std::lock_guard lock(explaining_);
+        if (recalled_ < most_recalled && note_once(r)) ++recalled_;
+    }
     /// What would begin later on this rank than on others could not be compared with theirs.
-    void record_nothing_new() noexcept;
+    void record_nothing_new() noexcept {
+        if (records_new_.exchange(false))
+            warn("communicators that are new from now on are not recorded: there is no memory, or MPI failed");
+    }
 
 private:
     static constexpr int most_recalled = 64;
     static constexpr std::size_t most_explained = 2048;  ///< at most some 800 KiB
 
-    /// False if it was noted before.
-    bool note_once(const std::string& line);
+    /// False if it was noted before, or if there is no memory: the report does without.
+    template <class What>
+    bool note_once(const What& what) noexcept {
+        try {
+            const std::string line = to_line(what);
+            const bool fresh = explained_.insert(std::hash<std::string>()(line)).second;
+            if (fresh) recorder_->note(line);
+            return fresh;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+    }
 
     std::unique_ptr<observe::recorder> recorder_{};
     std::atomic<bool> records_new_{true};

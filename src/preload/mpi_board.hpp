@@ -2,6 +2,8 @@
 #pragma once
 
 #include "direct/director.hpp"
+#include "mpi/datatype.hpp"
+#include "preload/network.hpp"
 #include "rubato/mpi.hpp"
 
 #include <map>
@@ -18,14 +20,49 @@ public:
     mpi_board(const mpi_board&) = delete;
     mpi_board& operator=(const mpi_board&) = delete;
 
-    std::uint64_t gather(std::span<const std::byte> mine) override;
-    std::uint64_t tell(rank from, std::span<const std::byte> message) override;
-    std::vector<std::byte> take(std::uint64_t ticket) override;
+    std::uint64_t gather(std::span<const std::byte> mine) override {
+        exchange& e = exchanges_[++last_];
+        e.mine.assign(mine.begin(), mine.end());
+        e.all.resize(mine.size() * static_cast<std::size_t>(ours_.size()));
+        const int n = static_cast<int>(mine.size());
+        mpi::check(PMPI_Iallgather(e.mine.data(), n, MPI_BYTE, e.all.data(), n, MPI_BYTE, comm_, &e.request),
+                   "MPI_Iallgather");
+        return last_;
+    }
+    std::uint64_t tell(rank from, std::span<const std::byte> message) override {
+        exchange& e = exchanges_[++last_];
+        e.all.assign(message.begin(), message.end());
+        mpi::check(PMPI_Ibcast(e.all.data(), static_cast<int>(e.all.size()), MPI_BYTE, from.value, comm_, &e.request),
+                   "MPI_Ibcast");
+        return last_;
+    }
+    std::vector<std::byte> take(std::uint64_t ticket) override {
+        const auto found = exchanges_.find(ticket);
+        mpi::check(PMPI_Wait(&found->second.request, MPI_STATUS_IGNORE), "MPI_Wait");
+        std::vector<std::byte> all = std::move(found->second.all);
+        exchanges_.erase(found);
+        return all;
+    }
     void synchronise() override { ours_.synchronise(); }
-    const model& network() override;
-    void doubt_network() override;
+    const model& network() override {
+        if (!network_) network_ = network_of(comm_, ours_.hosts());
+        return *network_;
+    }
+    void doubt_network() override {
+        if (is_given_) return;
+        network_.reset();
+        preload::doubt_network(ours_.hosts());
+    }
     /// Whether nothing is under way any more.
-    bool is_quiet();
+    bool is_quiet() {
+        while (!exchanges_.empty()) {
+            int done = 0;
+            mpi::check(PMPI_Test(&exchanges_.begin()->second.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+            if (done == 0) return false;
+            exchanges_.erase(exchanges_.begin());
+        }
+        return true;
+    }
     time_ns now() override { return own_time(); }
 
 private:

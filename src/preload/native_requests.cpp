@@ -1,7 +1,7 @@
 #include "preload/native_requests.hpp"
 
 #include "mpi/process.hpp"
-#include "preload/lasting.hpp"
+#include "preload/own_requests.hpp"
 #include "preload/persistent.hpp"
 #include "preload/session.hpp"
 #include "rubato/clock.hpp"
@@ -13,7 +13,7 @@
 namespace rubato::preload {
 
 native_requests& started_natively() {
-    static lasting<native_requests> all;
+    static never_destroyed<native_requests> all;
     return all.value;
 }
 

@@ -1,9 +1,9 @@
 #include "preload/network.hpp"
 
+#include "core/hosts.hpp"
 #include "core/wire.hpp"
-#include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
-#include "network/mpi/link_sweep.hpp"
+#include "network/mpi/measured_link.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -32,10 +32,6 @@ known_networks_of_process& known_here() {
     return all;
 }
 
-auto on_other_host(std::span<const std::int32_t> hosts) {
-    return std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
-}
-
 /// What the ranks know together: what one of them has measured counts more than what rank 0 remembers.
 known_network agreed(MPI_Comm comm, known_network mine) {
     const int ranks = mpi::size_of(comm);
@@ -54,7 +50,7 @@ known_network agreed(MPI_Comm comm, known_network mine) {
 }  // namespace
 
 model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
-    const auto elsewhere = on_other_host(hosts);
+    const auto elsewhere = std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
     const bool between = elsewhere != hosts.end();
     known_networks_of_process& here = known_here();
     known_network known;
@@ -83,7 +79,7 @@ void remember_networks(const profiles::networks& known) {
 void doubt_network(std::span<const std::int32_t> hosts) {
     known_networks_of_process& here = known_here();
     const std::lock_guard lock(here.mutex);
-    known_network& known = here.of(on_other_host(hosts) != hosts.end());
+    known_network& known = here.of(on_several_hosts(hosts));
     known.doubted = !known.measured;
 }
 

@@ -1,8 +1,6 @@
 // The generalised requests of the program's non-blocking calls that Rubato makes.
 #pragma once
 
-#include "preload/lasting.hpp"
-
 #include <mpi.h>
 
 #include <atomic>
@@ -12,6 +10,16 @@
 #include <unordered_map>
 
 namespace rubato::preload {
+
+/// MPI may call back at the very end, so the object is never destroyed; making it allocates nothing.
+template <class T>
+union never_destroyed {
+    T value;
+    never_destroyed() : value() {}
+    ~never_destroyed() {}  // NOLINT(modernize-use-equals-default): a default one would be deleted
+    never_destroyed(const never_destroyed&) = delete;
+    never_destroyed& operator=(const never_destroyed&) = delete;
+};
 
 class requests_of_ours {
 public:
@@ -55,7 +63,7 @@ private:
 
 /// Of this process.
 inline requests_of_ours& own_requests() {
-    static lasting<requests_of_ours> all;
+    static never_destroyed<requests_of_ours> all;
     return all.value;
 }
 

@@ -1,9 +1,7 @@
 #include "preload/persistent.hpp"
 
-#include "preload/guard.hpp"
-#include "preload/lasting.hpp"
+#include "preload/gateway.hpp"
 #include "preload/native_requests.hpp"
-#include "preload/next.hpp"
 #include "preload/own_requests.hpp"
 #include "preload/session.hpp"
 
@@ -42,7 +40,7 @@ struct registry {
     }
 };
 registry& all() {
-    static lasting<registry> r;
+    static never_destroyed<registry> r;
     return r.value;
 }
 
@@ -247,27 +245,14 @@ calls_under_way::~calls_under_way() {
 
 using namespace rubato::preload;
 
-#define ENTRIES(prefix)                                                                                             \
-    extern "C" RUBATO_API int prefix##_Start(MPI_Request* request) {                                                \
-        static const auto next = next_function(prefix##_Start, #prefix "_Start");                                   \
-        if (request == nullptr) return next(request);                                                               \
-        return start(__builtin_return_address(0), {request, 1},                                                     \
-                     [](std::span<MPI_Request> one) { return next(one.data()); });                                  \
-    }                                                                                                               \
-    extern "C" RUBATO_API int prefix##_Startall(int count, MPI_Request* requests) {                                 \
-        static const auto next = next_function(prefix##_Startall, #prefix "_Startall");                             \
-        if (requests == nullptr || count <= 0) return next(count, requests);                                        \
-        return start(__builtin_return_address(0), {requests, static_cast<std::size_t>(count)},                      \
-                     [](std::span<MPI_Request> some) { return next(static_cast<int>(some.size()), some.data()); }); \
-    }                                                                                                               \
-    extern "C" RUBATO_API int prefix##_Request_free(MPI_Request* request) {                                         \
-        static const auto next = next_function(prefix##_Request_free, #prefix "_Request_free");                     \
-        return release(__builtin_return_address(0), request, [&] { return next(request); });                        \
-    }                                                                                                               \
-    extern "C" RUBATO_API int prefix##_Cancel(MPI_Request* request) {                                               \
-        static const auto next = next_function(prefix##_Cancel, #prefix "_Cancel");                                 \
-        return cancel(request, [&] { return next(request); });                                                      \
-    }
-
-ENTRIES(MPI)
-ENTRIES(PMPI)
+ENTRY_POINTS(Start, (MPI_Request * request), {
+    if (request == nullptr) return next(request);
+    return start(site, {request, 1}, [](std::span<MPI_Request> one) { return next(one.data()); });
+})
+ENTRY_POINTS(Startall, (int count, MPI_Request* requests), {
+    if (requests == nullptr || count <= 0) return next(count, requests);
+    return start(site, {requests, static_cast<std::size_t>(count)},
+                 [](std::span<MPI_Request> some) { return next(static_cast<int>(some.size()), some.data()); });
+})
+ENTRY_POINTS(Request_free, (MPI_Request * request), return release(site, request, [&] { return next(request); });)
+ENTRY_POINTS(Cancel, (MPI_Request * request), return cancel(request, [&] { return next(request); });)

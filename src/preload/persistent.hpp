@@ -7,15 +7,33 @@
 // which is ignored as an inactive one is.
 #pragma once
 
+#include "mpi/call_facts.hpp"
 #include "observe/recorder.hpp"
-#include "preload/kept_facts.hpp"
+#include "preload/communicator_table.hpp"
 
 #include <mpi.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 namespace rubato::preload {
+
+/// What Rubato knows of a call that ends later, with what that refers to.
+struct kept_facts {
+    ~kept_facts() {
+        for (MPI_Datatype& t : types) PMPI_Type_free(&t);
+    }
+
+    /// The program may free its datatypes from now on.
+    void keep_types() { facts.keep_types(types); }
+
+    /// Of a persistent call that Rubato makes: its request while it is under way.
+    std::atomic<MPI_Request> under_way{MPI_REQUEST_NULL};
+    side_chunks memory{};
+    mpi::call_facts facts{};
+    std::vector<MPI_Datatype> types{};
+};
 
 struct persistent_call {
     /// Where it is recorded, a part of the mapped file, if anywhere. Calls may start in any order, and in any thread,

@@ -1,16 +1,15 @@
 #include "preload/remembered_runs.hpp"
 
 #include "files/own_folder.hpp"
-#include "mpi/broadcast.hpp"
 #include "mpi/private_communicator.hpp"
 #include "preload/gather_bytes.hpp"
 #include "preload/network.hpp"
-#include "profile/shelf.hpp"
+#include "profile/profile.hpp"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -20,11 +19,6 @@ namespace rubato::preload {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::int64_t seconds_now() {
-    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-        .count();
-}
 
 void say(const std::exception& e) { std::fprintf(stderr, "rubato: %s; this run goes on without it\n", e.what()); }
 
@@ -121,7 +115,7 @@ void remembered_runs::write(const std::vector<std::vector<std::byte>>& kept) {
     if (foreign_) return;
     profiles::profile all = std::move(before_);
     all.of = key_;
-    all.written = seconds_now();
+    all.written = std::time(nullptr);
     ++all.runs;
     profiles::networks models;
     for (const auto& bytes : kept) {

@@ -1,8 +1,8 @@
 // Mode auto between two runs of a program: what the earlier ones have left in their profile, and what this one adds.
 #pragma once
 
-#include "direct/experience.hpp"
-#include "observe/recalled.hpp"
+#include "direct/learned.hpp"
+#include "observe/notes.hpp"
 #include "preload/settings.hpp"
 #include "profile/profile.hpp"
 

@@ -1,14 +1,12 @@
 #include "preload/session.hpp"
 
 #include "core/build.hpp"
-#include "mpi/broadcast.hpp"
+#include "core/hosts.hpp"
 #include "mpi/private_communicator.hpp"
-#include "mpi/synchronise.hpp"
+#include "observe/notes.hpp"
 #include "observe/observation.hpp"
-#include "observe/run_begun.hpp"
+#include "preload/gateway.hpp"
 #include "preload/gather_bytes.hpp"
-#include "preload/graph_tags.hpp"
-#include "preload/guard.hpp"
 #include "preload/native_requests.hpp"
 #include "preload/network.hpp"
 
@@ -88,15 +86,9 @@ void warn_of_differing_bits(const settings& how, const std::optional<rules>& by)
     if (how.reproducible) return;  // floating-point numbers are left to the MPI library
     std::vector<std::string> warnings;
     if (by) warnings = cautions(*by);
-    if (how.mode == mode::force)
-        if (const auto said = caution(find_algorithm(how.force))) warnings.push_back(*said);
+    for (const algorithm* const a : how.force)
+        if (const auto said = caution(*a)) warnings.push_back(*said);
     for (const std::string& w : warnings) std::fprintf(stderr, "rubato: %s\n", w.c_str());
-}
-
-std::uint64_t calls_in(const observe::observation& o) {
-    std::uint64_t calls = o.lost;
-    for (const observe::row& r : o.rows) calls += r.calls;
-    return calls;
 }
 
 /// What ranks do together has failed on this one: the others wait for it.
@@ -104,6 +96,13 @@ std::uint64_t calls_in(const observe::observation& o) {
     std::fprintf(stderr, "rubato: %s\n", e.what());
     PMPI_Abort(MPI_COMM_WORLD, 2);
     std::abort();
+}
+
+/// What all ranks have found alike.
+void say_once(const std::exception& e) noexcept {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
 }
 
 std::terminate_handler programs_handler = nullptr;
@@ -144,7 +143,10 @@ session::session(time_ns begin) : begin_(begin), comm_(std::make_unique<mpi::pri
     std::int64_t took = (own_time() - together).count();
     check(PMPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_INT64_T, MPI_MIN, comm_->get()), "MPI_Allreduce");
     pilots_.expect(time_ns(took));
-    remember();
+    // Before anything is measured.
+    runs_.begin(comm_->get(), settings_,
+                {program_invocation_short_name, ranks_, profiles::ranks_per_host(hosts_), library_line()});
+    if (!runs_.from().file.empty() && notes_.recorder() != nullptr) notes_.recorder()->note(to_line(runs_.from()));
     if (rank_ != 0) {
         try {
             start_recording();
@@ -230,9 +232,8 @@ void session::agree_on_settings() {
 void session::help_started() {
     int level = MPI_THREAD_SINGLE;
     check(PMPI_Query_thread(&level), "MPI_Query_thread");
-    const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
     const bool has_thread = pilots_.how().background && level == MPI_THREAD_MULTIPLE;
-    if (settings_.mode != mode::automatic || !has_thread || !apart) return;
+    if (settings_.mode != mode::automatic || !has_thread || !on_several_hosts(hosts_)) return;
     started_natively().help_on(comm_->get());
     pilots_.help_started(true);
 }
@@ -244,20 +245,13 @@ void session::start_recording() {
 
 void session::start_watching() {
     if (notes_.recorder() == nullptr) return;  // which was said
-    const bool apart = std::ranges::any_of(hosts_, [&](std::int32_t h) { return h != hosts_.front(); });
     try {
-        dog_ = std::make_unique<watchdog>(
-            *notes_.recorder(), watchdog::place{settings_.output, rank_, ranks_, apart, run_}, settings_.watchdog);
+        dog_ = std::make_unique<watchdog>(*notes_.recorder(),
+                                          watched_run{settings_.output, rank_, ranks_, on_several_hosts(hosts_), run_},
+                                          settings_.watchdog);
     } catch (const std::exception& e) {
         notes_.warn(fmt::format("rank {} has no watchdog: {}", rank_, e.what()));
     }
-}
-
-/// Before anything is measured.
-void session::remember() {
-    runs_.begin(comm_->get(), settings_,
-                {program_invocation_short_name, ranks_, profiles::ranks_per_host(hosts_), library_line()});
-    if (!runs_.from().file.empty() && notes_.recorder() != nullptr) notes_.recorder()->note(to_line(runs_.from()));
 }
 
 void session::add_common_time() {
@@ -289,10 +283,11 @@ bool session::write_parts(const std::vector<std::vector<std::byte>>& received) c
     const observe::observation all = observe::summarise(parts);
     observe::remove_calls(file);
     observe::write(all, file);
-    std::fputs(
-        fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(), calls_in(all), shown(file))
-            .c_str(),
-        stderr);
+    std::uint64_t calls = all.lost;
+    for (const observe::row& r : all.rows) calls += r.calls;
+    std::fputs(fmt::format("rubato: {} call sites, {} calls: rubato report {}\n", all.sites.size(), calls, shown(file))
+                   .c_str(),
+               stderr);
     return true;
 }
 
@@ -330,17 +325,6 @@ void session::end() noexcept {
     }
     dog_.reset();
 }
-
-namespace {
-
-/// What all ranks have found alike.
-void say_once(const std::exception& e) noexcept {
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) std::fprintf(stderr, "rubato: %s\n", e.what());
-}
-
-}  // namespace
 
 void begin_session(time_ns begin) noexcept {
     programs_handler = std::set_terminate(end_or_terminate);

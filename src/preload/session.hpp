@@ -1,8 +1,8 @@
 // The drop-in between MPI_Init and MPI_Finalize.
 #pragma once
 
-#include "preload/address_range.hpp"
 #include "preload/communicator_table.hpp"
+#include "preload/gateway.hpp"
 #include "preload/settings.hpp"
 #include "preload/watchdog.hpp"
 #include "rubato/clock.hpp"
@@ -29,11 +29,9 @@ public:
     /// Collective over MPI_COMM_WORLD. Throws `error`, on all ranks, if a setting is wrong, and `different_builds`.
     explicit session(time_ns begin);
     ~session();
-    session(const session&) = delete;
-    session& operator=(const session&) = delete;
 
     communicator_table& communicators() { return communicators_; }
-    fleet& pilots() { return pilots_; }
+    autopilots& pilots() { return pilots_; }
     /// The calls of Rubato's own threads are none of the program's.
     bool is_own(const void* site) const { return own_.holds(site); }
 
@@ -51,7 +49,6 @@ private:
     void help_started();
     void start_recording();
     void start_watching();
-    void remember();
     void add_common_time();
     void note_network();
     bool write_parts(const std::vector<std::vector<std::byte>>& received) const;
@@ -67,7 +64,7 @@ private:
     address_range own_{};  // of librubato_mpi
     common_clock clock_{};
     journal notes_{};
-    fleet pilots_{};
+    autopilots pilots_{};
     remembered_runs runs_{};
     communicator_table communicators_{notes_, pilots_, runs_};
     std::unique_ptr<watchdog> dog_{};
@@ -75,10 +72,12 @@ private:
 
 /// Null before MPI_Init has ended and once MPI_Finalize has begun.
 inline constinit std::atomic<session*> running{nullptr};
+/// For a call at `site`; null also if the call is Rubato's own, in any thread, or made within an entry.
+inline session* session_of_call(const void* site) {
+    session* const now = running.load(std::memory_order_acquire);
+    return now == nullptr || now->is_own(site) || is_inside(site) ? nullptr : now;
+}
 
-/// Ends the program, with status 2 and a line on standard error, unless the MPI library is the one that this file was
-/// built for. Before MPI_Init.
-void check_library();
 /// Called by the first entry of MPI_Init, after the native call. Ends the program with status 2 if a setting is wrong.
 void begin_session(time_ns begin) noexcept;
 void end_session() noexcept;

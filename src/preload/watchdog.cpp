@@ -4,16 +4,17 @@
 #include "mpi/predefined.hpp"
 #include "observe/mapped_file.hpp"
 #include "preload/arguments.hpp"
-#include "preload/call_place.hpp"
 #include "rubato/clock.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <utility>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -30,9 +31,39 @@ constexpr std::size_t most_calls = 4;
     _exit(status_of_ended);
 }
 
+/// The function and line of a call, by librubato_places.so beside the drop-in. It is loaded when a place is first asked
+/// for, because it needs libraries that the program need not have.
+class call_places {
+public:
+    call_places() {
+        static const char here = 0;
+        Dl_info own{};
+        if (dladdr(&here, &own) == 0 || own.dli_fname == nullptr) return;
+        std::error_code none;
+        const std::filesystem::path file = std::filesystem::canonical(own.dli_fname, none);
+        const std::filesystem::path library = file.parent_path().parent_path() / "librubato_places.so";
+        if (void* const loaded = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL))  // and it stays loaded
+            find_ = reinterpret_cast<finder*>(dlsym(loaded, "rubato_find_place"));
+    }
+
+    /// "solve (solver.c:120)", or what is known without that library: "solve (libsolver.so+0x1a2b)".
+    std::string text(const observe::site& s) const {
+        std::array<char, 1024> found{};
+        if (find_ != nullptr && find_(s.module.c_str(), s.offset, s.symbol.c_str(), found.data(), found.size()))
+            return found.data();
+        const std::string address =
+            fmt::format("{}+{:#x}", std::filesystem::path(s.module).filename().string(), s.offset);
+        return s.symbol.empty() ? address : fmt::format("{} ({})", s.symbol, address);
+    }
+
+private:
+    using finder = bool(const char* module, std::uint64_t offset, const char* symbol, char* to, std::size_t size);
+    finder* find_ = nullptr;
+};
+
 }  // namespace
 
-watchdog::watchdog(observe::recorder& to, place where, const watchdog_settings& how)
+watchdog::watchdog(observe::recorder& to, watched_run where, const watchdog_settings& how)
     : to_(to), where_(std::move(where)), how_(how) {
     for (const mpi::predefined_type& t : mpi::predefined_types())
         if (t.type != MPI_DATATYPE_NULL) sizes_[bits_of(t.type)] = size_of_type(t.type);

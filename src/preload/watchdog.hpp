@@ -19,21 +19,21 @@
 
 namespace rubato::preload {
 
+/// What a watchdog watches, as one of its processes sees it.
+struct watched_run {
+    std::filesystem::path output{};
+    std::int32_t rank = 0;
+    std::int32_t ranks = 1;
+    bool apart = false;     ///< ranks are on several hosts
+    std::uint64_t run = 0;  ///< as in observe::recording
+};
+
 class watchdog {
 public:
-    struct place {
-        std::filesystem::path output{};
-        std::int32_t rank = 0;
-        std::int32_t ranks = 1;
-        bool apart = false;     ///< ranks are on several hosts
-        std::uint64_t run = 0;  ///< as in observe::recording
-    };
     /// Asks MPI for the sizes of datatypes, here and not in the thread. Throws if there can be no thread.
-    watchdog(observe::recorder& to, place where, const watchdog_settings& how);
+    watchdog(observe::recorder& to, watched_run where, const watchdog_settings& how);
     /// Ends the thread.
     ~watchdog();
-    watchdog(const watchdog&) = delete;
-    watchdog& operator=(const watchdog&) = delete;
 
     void enter(const observe::visit& v, time_ns now) noexcept {
         if (here == nullptr && !claim()) return;
@@ -75,7 +75,7 @@ private:
     inline static constinit thread_local bool refused = false;
 
     observe::recorder& to_;
-    place where_;
+    watched_run where_;
     watchdog_settings how_;
     std::map<std::uint64_t, std::int64_t> sizes_{};  // of datatypes, by their handles
 

@@ -3,17 +3,35 @@
 //
 // As a file, it is one JSON object per line, of which "kind" tells what it is: first a profile, which tells how many
 // lines there are, then experiences, the latest first. Times are whole nanoseconds.
+//
+// The key is what plans depend on and what a run knows when it begins: program, ranks, ranks on each host, MPI library.
+// Arguments of the program are not in it: what was wrong is measured again. A communicator is named by a hash of its
+// members' ranks in the world, as handles differ from run to run. Rank 0 reads the file in MPI_Init and sends its text
+// to all, as directors must begin alike. What was learned is taken when an autopilot ends, by the first rank of its
+// communicator; rank 0 puts it over what the run has read, and writes it in one step: the last run to end wins. At most
+// 4096 experiences and 16 MiB.
 #pragma once
 
-#include "direct/experience.hpp"
+#include "direct/learned.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace rubato::profiles {
+namespace rubato {
+
+// Experiences as JSON objects, also in recordings.
+void to_json(nlohmann::json& j, const experience& e);
+/// Throws if something is missing, of another kind, or makes no sense. An algorithm need not be one of this version.
+void from_json(const nlohmann::json& j, experience& e);
+
+namespace profiles {
 
 /// Runs with the same key learn from each other.
 struct key {
@@ -92,4 +110,17 @@ void check_key(const profile& p, const key& wanted, const std::string& file);
 /// Takes the file's place in one step. Throws if it cannot be; then the file is as it was.
 void write(const profile& p, const std::string& file);
 
-}  // namespace rubato::profiles
+// Where profiles lie that nobody has given a place.
+
+/// $XDG_CACHE_HOME/rubato/profiles, or ~/.cache/rubato/profiles. Nothing where there is no home.
+std::optional<std::filesystem::path> default_folder();
+/// "solver-16-0123456789abcdef", from the program, its ranks and a hash of all of the key.
+std::string name_of(const key& k);
+/// The file of a name.
+std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& name);
+
+/// The names of the profiles in a folder, sorted; none if there is no such folder.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+}  // namespace profiles
+}  // namespace rubato

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "rubato/model.hpp"
-#include "schedule/sized.hpp"
+#include "schedule/shapes.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -54,7 +54,7 @@ private:
     std::size_t taken_ = 0;  ///< bytes, so that no more memory is needed than the file is long
 };
 
-struct waiting {  // for one operation
+struct waiting_ops {  // for one operation
     std::uint32_t count;
     std::uint32_t first;
 };
@@ -65,7 +65,7 @@ goal_rank read_part(byte_reader& in, std::size_t rank, std::size_t ranks, const 
     const auto roots = in.get<std::uint32_t>();
     in.need(std::uint64_t{roots} * 4 + std::uint64_t{ops} * op_bytes);
     in.go_to(in.at() + std::uint64_t{roots} * 4);
-    std::vector<std::array<waiting, 2>> waits;
+    std::vector<std::array<waiting_ops, 2>> waits;
     for (std::uint32_t i = 0; i < ops; ++i) {
         goal_op op;
         in.get<std::uint32_t>();  // follows from what waits for what
@@ -83,13 +83,13 @@ goal_rank read_part(byte_reader& in, std::size_t rank, std::size_t ranks, const 
             throw error(fmt::format("rank {}, operation {} of GOAL file '{}': {}", rank, i, name, e.what()));
         }
         part.ops.push_back(op);
-        std::array<waiting, 2>& w = waits.emplace_back();
-        for (waiting& each : w) each = {in.get<std::uint32_t>(), in.get<std::uint32_t>()};
+        std::array<waiting_ops, 2>& w = waits.emplace_back();
+        for (waiting_ops& each : w) each = {in.get<std::uint32_t>(), in.get<std::uint32_t>()};
     }
     const std::size_t appendix = in.at();
     for (std::uint32_t i = 0; i < ops; ++i)
         for (const bool begin : {false, true}) {
-            const waiting& w = waits[i][begin ? 1 : 0];
+            const waiting_ops& w = waits[i][begin ? 1 : 0];
             if (w.count == 0) continue;
             in.go_to(appendix + std::uint64_t{w.first} * 4);
             in.need(std::uint64_t{w.count} * 4);

@@ -56,7 +56,7 @@ std::vector<std::string_view> tokens_of(std::string_view line) {
     return tokens;
 }
 
-class text_reader {
+class goal_text_reader {
 public:
     std::vector<goal_rank> read(std::string_view text, const std::string& name) {
         check_is_text(text, name, "GOAL file");
@@ -213,7 +213,7 @@ private:
 }  // namespace
 
 std::vector<goal_rank> parse_goal_text(std::string_view text, const std::string& name) {
-    return text_reader().read(text, name);
+    return goal_text_reader().read(text, name);
 }
 
 std::string goal_head(std::size_t ranks) { return fmt::format("num_ranks {}\n", ranks); }

@@ -17,10 +17,10 @@ constexpr std::uint64_t most_steps = std::uint64_t{1} << 23;  // some 1 GiB
 constexpr std::uint64_t steps_at_once = std::uint64_t{1} << 20;
 
 /// How a call is done: the algorithm and its schedules.
-class way {
+class planned_call {
 public:
-    way(const program& p, const program_call& call, const model& network, const program_plan& plan,
-        const simulation_options& how)
+    planned_call(const program& p, const program_call& call, const model& network, const program_plan& plan,
+                 const simulation_options& how)
         : call_(call) {
         problem_.what = call.what;
         problem_.ranks = call.members.empty() ? p.ranks : static_cast<std::int32_t>(call.members.size());
@@ -40,9 +40,8 @@ public:
         return call_.members.empty() ? i : call_.members[static_cast<std::size_t>(i)];
     }
     std::int32_t ranks() const { return problem_.ranks; }
-    const algorithm& use() const { return *use_; }
-    std::uint32_t segments() const { return problem_.segments; }
-    time_ns round_time() const { return problem_.round_time; }
+    /// As far as that is known before it is played.
+    played_call described() const { return {use_->id, problem_.segments, problem_.round_time}; }
 
     /// For ranks that compute so long before.
     const std::vector<sized_schedule>& schedules(const std::vector<time_ns>& computing) {
@@ -109,7 +108,7 @@ private:
 };
 
 /// Where a rank's stream has a call.
-struct stay {
+struct call_steps {
     std::uint32_t arrival;
     std::uint32_t exit;
 };
@@ -118,7 +117,7 @@ struct stay {
 struct stream {
     sized_schedule steps{};
     std::vector<std::uint32_t> computing{};
-    std::vector<stay> stays{};
+    std::vector<call_steps> stays{};
 
     void compute(time_ns for_how_long) {
         if (for_how_long <= time_ns{}) return;
@@ -127,7 +126,7 @@ struct stream {
         s.work = for_how_long.count();
         computing.push_back(add(s));
     }
-    void call(const sized_schedule& what, std::uint32_t first_message, const way& members, bool blocking) {
+    void call(const sized_schedule& what, std::uint32_t first_message, const planned_call& members, bool blocking) {
         const std::uint32_t arrival = add({});
         const auto offset = arrival + 1;
         std::vector<bool> is_last(what.steps.size(), true);
@@ -174,65 +173,65 @@ void check_size(std::uint64_t steps, std::uint64_t messages) {
                     "it would take several gigabytes", "give fewer ranks, repeats or segments");
 }
 
-std::vector<way> ways_of(const program& p, const model& network, const program_plan& plan,
-                         const simulation_options& how) {
-    std::vector<way> ways;
-    ways.reserve(p.calls.size());
+std::vector<planned_call> planned_calls(const program& p, const model& network, const program_plan& plan,
+                                        const simulation_options& how) {
+    std::vector<planned_call> planned;
+    planned.reserve(p.calls.size());
     for (const program_call& c : p.calls) {
         try {
-            ways.emplace_back(p, c, network, plan, how);
+            planned.emplace_back(p, c, network, plan, how);
         } catch (const error& e) {
             throw error(fmt::format("{}: {}", c.place, e.what()));
         }
     }
-    return ways;
+    return planned;
 }
 
 /// Of all ranks, as far as that is known before schedules are planned by arrivals.
-std::uint64_t steps_of(const program& p, const std::vector<way>& ways) {
+std::uint64_t steps_of(const program& p, const std::vector<planned_call>& planned) {
     std::uint64_t steps = 0;
     for (const program_event& e : p.events)
-        steps += e.call < p.calls.size() ? ways[e.call].steps() : e.computing.size();
+        steps += e.call < p.calls.size() ? planned[e.call].steps() : e.computing.size();
     return steps;
 }
 
 /// The streams of some successive ranks.
-std::vector<stream> join(const program& p, std::vector<way>& ways, std::int32_t first, std::int32_t end) {
+std::vector<stream> join(const program& p, std::vector<planned_call>& planned, std::int32_t first, std::int32_t end) {
     std::vector<stream> some(static_cast<std::size_t>(end - first));
     std::uint64_t steps = 0;
     std::uint64_t first_message = 0;
     for (const program_event& e : p.events) {
         const bool calls = e.call < p.calls.size();
-        const std::vector<sized_schedule>* const schedules = calls ? &ways[e.call].schedules(e.computing) : nullptr;
+        const std::vector<sized_schedule>* const schedules = calls ? &planned[e.call].schedules(e.computing) : nullptr;
         for (std::int32_t i = 0; i < static_cast<std::int32_t>(e.computing.size()); ++i) {
-            const std::int32_t r = calls ? ways[e.call].member(i) : i;
+            const std::int32_t r = calls ? planned[e.call].member(i) : i;
             if (r < first || r >= end) continue;
             stream& s = some[static_cast<std::size_t>(r - first)];
             s.compute(e.computing[static_cast<std::size_t>(i)]);
             if (!calls) continue;
-            s.call((*schedules)[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(first_message), ways[e.call],
-                   p.calls[e.call].blocking);
+            s.call((*schedules)[static_cast<std::size_t>(i)], static_cast<std::uint32_t>(first_message),
+                   planned[e.call], p.calls[e.call].blocking);
             steps += (*schedules)[static_cast<std::size_t>(i)].steps.size() + 3;
         }
-        if (calls) first_message += ways[e.call].messages();
+        if (calls) first_message += planned[e.call].messages();
         check_size(steps, first_message);
     }
     return some;
 }
 
 /// Means over the events of each call.
-std::vector<played_call> describe(const program& p, const std::vector<way>& ways, const std::vector<stream>& streams,
-                                  const simulation& sim) {
+std::vector<played_call> describe(const program& p, const std::vector<planned_call>& planned,
+                                  const std::vector<stream>& streams, const simulation& sim) {
     std::vector<played_call> calls;
-    for (const way& w : ways) calls.push_back({w.use().id, w.segments(), w.round_time()});
+    for (const planned_call& w : planned) calls.push_back(w.described());
     std::vector<std::size_t> next(streams.size());
     for (const program_event& e : p.events) {
         if (e.call == p.calls.size()) continue;
         std::vector<time_ns> arrivals;
         std::vector<time_ns> exits;
-        for (std::int32_t i = 0; i < ways[e.call].ranks(); ++i) {
-            const auto r = static_cast<std::size_t>(ways[e.call].member(i));
-            const stay& s = streams[r].stays[next[r]++];
+        for (std::int32_t i = 0; i < planned[e.call].ranks(); ++i) {
+            const auto r = static_cast<std::size_t>(planned[e.call].member(i));
+            const call_steps& s = streams[r].stays[next[r]++];
             arrivals.push_back(sim.steps[r][s.arrival].end);
             exits.push_back(sim.steps[r][s.exit].end);
         }
@@ -286,10 +285,10 @@ std::size_t slowest_rank(const program& p) {
 
 played_program play(const program& p, const model& network, const program_plan& plan, const simulation_options& how,
                     const program_simulator& by) {
-    std::vector<way> ways = ways_of(p, network, plan, how);
-    check_size(steps_of(p, ways), 0);
+    std::vector<planned_call> planned = planned_calls(p, network, plan, how);
+    check_size(steps_of(p, planned), 0);
     played_program result;
-    std::vector<stream> streams = join(p, ways, 0, p.ranks);
+    std::vector<stream> streams = join(p, planned, 0, p.ranks);
     shape_table ranks(p.ranks);
     for (stream& s : streams) {
         ranks.add(s.steps);
@@ -302,7 +301,7 @@ played_program play(const program& p, const model& network, const program_plan& 
     const simulation sim = by ? by(ranks, together, recorded) : simulate(network, ranks, together, recorded);
 
     result.exits = sim.exits;
-    result.calls = describe(p, ways, streams, sim);
+    result.calls = describe(p, planned, streams, sim);
     for (std::size_t r = 0; r < streams.size(); ++r) {
         time_ns& sum = result.computing.emplace_back();
         for (const std::uint32_t s : streams[r].computing) sum += sim.steps[r][s].end - sim.steps[r][s].begin;
@@ -312,15 +311,15 @@ played_program play(const program& p, const model& network, const program_plan& 
 
 void write_goal(const program& p, const model& network, const program_plan& plan,
                 const std::function<void(std::string_view)>& put) {
-    std::vector<way> ways = ways_of(p, network, plan, {});
+    std::vector<planned_call> planned = planned_calls(p, network, plan, {});
     const auto ranks = static_cast<std::uint64_t>(p.ranks);
     const std::uint64_t together =
-        std::clamp<std::uint64_t>(ranks * steps_at_once / std::max<std::uint64_t>(1, steps_of(p, ways)), 1, ranks);
+        std::clamp<std::uint64_t>(ranks * steps_at_once / std::max<std::uint64_t>(1, steps_of(p, planned)), 1, ranks);
     put(goal_head(ranks));
     for (std::int32_t first = 0; first < p.ranks; first += static_cast<std::int32_t>(together)) {
         const std::int32_t end = std::min(p.ranks, first + static_cast<std::int32_t>(together));
         std::int32_t r = first;
-        for (stream& s : join(p, ways, first, end)) {
+        for (stream& s : join(p, planned, first, end)) {
             put(goal_text_of(r++, goal_of(s.steps, std::nullopt, network)));
             s = {};
         }

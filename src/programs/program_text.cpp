@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <sstream>
 
 namespace rubato {
 namespace {
@@ -22,20 +24,14 @@ struct statement {
     std::vector<statement> block{};
 };
 
-std::vector<std::string> words_of(std::string_view line) {
-    std::vector<std::string> words;
-    for (std::size_t at = 0;;) {
-        at = line.find_first_not_of(" \t", at);
-        if (at == std::string_view::npos) return words;
-        const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-        words.emplace_back(line.substr(at, end - at));
-        at = end;
-    }
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream words(line);
+    return {std::istream_iterator<std::string>(words), {}};
 }
 
-class text_reader {
+class program_text_reader {
 public:
-    text_reader(const std::string& name, std::int32_t ranks) : name_(name) {
+    program_text_reader(const std::string& name, std::int32_t ranks) : name_(name) {
         made_.ranks = ranks;
         given_ = ranks > 0;
     }
@@ -240,7 +236,7 @@ private:
 }  // namespace
 
 program parse_program(std::string_view text, const std::string& name, std::int32_t ranks) {
-    return text_reader(name, ranks).read(text);
+    return program_text_reader(name, ranks).read(text);
 }
 
 program read_program(const std::string& file, std::int32_t ranks) {

@@ -2,7 +2,7 @@
 // statistics are computed here, so that the terminal and the page show the same numbers.
 #pragma once
 
-#include "results/overlap_summary.hpp"
+#include "results/results.hpp"
 #include "rubato/model.hpp"
 #include "statistics/statistics.hpp"
 
@@ -29,11 +29,11 @@ struct setup {
 };
 
 /// An arrival pattern, and where it lies among those like it: "single:rank=3,delay=5ms" is 5 ms in "single:rank=3".
-struct pattern_place {
-    std::string family{};              ///< the whole pattern, if nothing in it is a delay
+struct pattern_family {
+    std::string name{};                ///< the whole pattern, if nothing in it is a delay
     std::optional<double> delay_ns{};  ///< of balanced arrivals, 0
 };
-pattern_place place_of(const std::string& pattern);
+pattern_family family_of(const std::string& pattern);
 
 /// One sample that counts, and its measures in nanoseconds.
 struct call {
@@ -112,11 +112,11 @@ inline constexpr std::string_view best_native = "best native";
 inline constexpr std::string_view native_default = "native";
 inline constexpr std::string_view best_rubato = "best Rubato";
 
-struct measured_case {
+struct analysed_case {
     setup in{};
     std::int64_t bytes = 0;
     std::string pattern{};
-    pattern_place place{};
+    pattern_family family{};
     std::size_t hosts = 0;
     std::vector<std::int32_t> host_of{};  ///< each rank's, as problem::hosts has it, in the last run
     std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
@@ -131,7 +131,7 @@ struct measured_case {
 
 struct analysis {
     std::vector<results::run> runs{};  ///< what follows points into it
-    std::vector<measured_case> cases{};
+    std::vector<analysed_case> cases{};
     std::string reference{};  ///< one more contestant to compare with, by name
     std::string model{};      ///< as it was given; empty if none
 
@@ -145,13 +145,13 @@ struct analysis {
 /// Sorts samples into cases; computes no statistics yet. Throws if a file contradicts itself or nothing was measured.
 analysis group(std::vector<results::run> runs);
 /// Medians, intervals, comparisons. Cases are independent of each other.
-void evaluate(measured_case& c, const std::vector<std::string>& references);
+void evaluate(analysed_case& c, const std::vector<std::string>& references);
 /// Measures that need two cases: absorption needs the balanced one.
 void relate(analysis& a);
 /// Simulates every contestant of ours that was measured, not only screened, with the arrivals that were measured.
-void check_model(measured_case& c, const model& network);
+void check_model(analysed_case& c, const model& network);
 /// Lets the model choose among our contestants. A contestant that was only screened has the times of the screening.
-void check_choice(measured_case& c, const model& network);
+void check_choice(analysed_case& c, const model& network);
 
 /// Median and worst of the absolute errors of a model, as shares; nothing if no contestant was simulated.
 struct model_summary {

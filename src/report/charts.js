@@ -1,5 +1,16 @@
 // Charts as SVG. Everything here draws what it is given and knows nothing of the page's data.
 
+const picture = (width, height, label) =>
+    svg('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', 'aria-label': label});
+const words = (x, y, text, anchor = 'middle') => svg('text', {x, y, 'text-anchor': anchor}, text);
+const words_upwards = (x, y, text) =>
+    svg('text', {transform: `translate(${x} ${y}) rotate(-90)`, 'text-anchor': 'middle'}, text);
+const level = (kind, x1, x2, y) => svg('line', {class: kind, x1, x2, y1: y, y2: y});
+const upright = (kind, x, y1, y2, more) => svg('line', {class: kind, x1: x, x2: x, y1, y2, ...more});
+
+const stroked = (stroke, width) => ({fill: 'none', stroke, 'stroke-width': width});
+const rect = (x, y, width, height, more) => svg('rect', {x, y, width, height, ...more});
+
 function linear(low, high, from, to) {
     const span = high - low || 1;
     const scale = v => from + (v - low) / span * (to - from);
@@ -58,13 +69,13 @@ function line_chart({title, subtitle, series, x, y, width = 860, height = 330}) 
         return figure;
     }
     const xs = [...new Set(points.map(p => p.x))].sort((a, b) => a - b);
-    const pad = 0.03;
-    const x_scale = x.log ? logarithmic(xs[0] / 1.15, xs[xs.length - 1] * 1.15, box.left, box.right) :
-                            linear(
-                                xs[0] - pad * ((xs[xs.length - 1] - xs[0]) || 1),
-                                xs[xs.length - 1] + pad * ((xs[xs.length - 1] - xs[0]) || 1), box.left, box.right);
-    let low = Math.min(...points.map(p => p.low), ...(y.at !== undefined ? [y.at] : []));
-    let high = Math.max(...points.map(p => p.high), ...(y.at !== undefined ? [y.at] : []));
+    const [first, end] = [xs[0], xs[xs.length - 1]];
+    const pad = 0.03 * ((end - first) || 1);
+    const x_scale = x.log ? logarithmic(first / 1.15, end * 1.15, box.left, box.right) :
+                            linear(first - pad, end + pad, box.left, box.right);
+    const across = y.at !== undefined ? [y.at] : [];
+    let low = Math.min(...points.map(p => p.low), ...across);
+    let high = Math.max(...points.map(p => p.high), ...across);
     const log = y.log && low > 0;
     if (log) {
         low /= 1.12;
@@ -76,60 +87,46 @@ function line_chart({title, subtitle, series, x, y, width = 860, height = 330}) 
         high += room;
     }
     const y_scale = (log ? logarithmic : linear)(low, high, box.bottom, box.top);
-    const drawing =
-        svg('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', 'aria-label': `${title} ${subtitle || ''}`});
+    const drawing = picture(width, height, `${title} ${subtitle || ''}`);
     for (const v of y_scale.ticks)
         drawing.append(
-            svg('line', {class: 'grid', x1: box.left, x2: box.right, y1: y_scale(v), y2: y_scale(v)}),
-            svg('text', {x: box.left - 8, y: y_scale(v) + 4, 'text-anchor': 'end'}, y.text(v)));
+            level('grid', box.left, box.right, y_scale(v)), words(box.left - 8, y_scale(v) + 4, y.text(v), 'end'));
     let last = -Infinity;
     for (const v of xs) {
         const at = x_scale(v);
-        drawing.append(svg('line', {class: 'axis', x1: at, x2: at, y1: box.bottom, y2: box.bottom + 4}));
+        drawing.append(upright('axis', at, box.bottom, box.bottom + 4));
         if (at - last < 46) continue;
-        drawing.append(svg('text', {x: at, y: box.bottom + 18, 'text-anchor': 'middle'}, x.text(v)));
+        drawing.append(words(at, box.bottom + 18, x.text(v)));
         last = at;
     }
     drawing.append(
-        svg('line', {class: 'axis', x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom}),
-        svg('text', {x: (box.left + box.right) / 2, y: height - 6, 'text-anchor': 'middle'}, x.label),
-        svg('text', {transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'},
-            y.label));
-    if (y.at !== undefined)
-        drawing.append(
-            svg('line', {class: 'reference', x1: box.left, x2: box.right, y1: y_scale(y.at), y2: y_scale(y.at)}));
+        level('axis', box.left, box.right, box.bottom), words((box.left + box.right) / 2, height - 6, x.label),
+        words_upwards(12, (box.top + box.bottom) / 2, y.label));
+    if (y.at !== undefined) drawing.append(level('reference', box.left, box.right, y_scale(y.at)));
     for (const s of series) {
         const sorted = [...s.points].sort((a, b) => a.x - b.x);
-        const group = svg('g', {
-            class: 'series',
-            'data-name': s.name,
-            onpointerenter: () => focus_series(drawing, group),
-            onpointerleave: () => focus_series(drawing, null)
-        });
+        const onpointerenter = () => focus_series(drawing, group);
+        const onpointerleave = () => focus_series(drawing, null);
+        const group = svg('g', {class: 'series', 'data-name': s.name, onpointerenter, onpointerleave});
         const at = (p, v) => `${x_scale(p.x).toFixed(1)},${y_scale(v).toFixed(1)}`;
         const top = sorted.map(p => at(p, p.high));
         const bottom = sorted.map(p => at(p, p.low)).reverse();
         if (sorted.length > 1)
             group.append(
-                svg('path', {d: `M${[...top, ...bottom].join('L')}z`, fill: s.colour, opacity: 0.09}), svg('path', {
+                svg('path', {d: `M${[...top, ...bottom].join('L')}z`, fill: s.colour, opacity: 0.09}),
+                svg('path', {
                     d: `M${sorted.map(p => at(p, p.value)).join('L')}`,
-                    fill: 'none',
-                    stroke: s.colour,
-                    'stroke-width': 1.8,
+                    ...stroked(s.colour, 1.8),
                     'stroke-dasharray': s.dashed ? '6 4' : null,
                     'stroke-linejoin': 'round'
                 }));
         for (const p of sorted) {
             const [px, py] = [x_scale(p.x), y_scale(p.value)];
-            group.append(
-                svg('line',
-                    {x1: px, x2: px, y1: y_scale(p.low), y2: y_scale(p.high), stroke: s.colour, 'stroke-width': 1.3}));
+            group.append(upright(null, px, y_scale(p.low), y_scale(p.high), {stroke: s.colour, 'stroke-width': 1.3}));
             const mark = draw_mark(p.mark || 'circle', px, py, s.colour, p.hollow);
             mark.setAttribute('class', 'point');
             mark.dataset.value = p.value;
-            const target = svg('circle', {cx: px, cy: py, r: 9, fill: 'transparent'});
-            target.dataset.tip = p.tip;
-            group.append(mark, target);
+            group.append(mark, svg('circle', {cx: px, cy: py, r: 9, fill: 'transparent', 'data-tip': p.tip}));
         }
         drawing.append(group);
     }
@@ -140,14 +137,10 @@ function focus_series(drawing, group) {
     drawing.classList.toggle('focused', group !== null);
     for (const s of drawing.querySelectorAll('.series')) s.classList.toggle('focus', s === group);
 }
-function significance_key() {
-    return html(
-        'div', {class: 'key'},
-        ...significance.map(
-            s => html(
-                'span', {}, svg('svg', {width: 14, height: 14}, draw_mark(s.mark, 7, 7, 'var(--soft)', s.hollow)),
-                s.text)));
-}
+/// What marks mean: pairs of a small picture and its name.
+const key_of = pairs => html('div', {class: 'key'}, ...pairs.map(([shown, name]) => html('span', {}, shown, name)));
+const significance_key = () => key_of(significance.map(
+    s => [svg('svg', {width: 14, height: 14}, draw_mark(s.mark, 7, 7, 'var(--soft)', s.hollow)), s.text]));
 
 /// All samples of each row on one scale. rows: [{name, colour, values, value, low, high, tip}]
 function strip_plot({rows, text, label, width = 1180}) {
@@ -158,42 +151,23 @@ function strip_plot({rows, text, label, width = 1180}) {
     const far = high > 4 * low && low > 0;
     const scale = (far ? logarithmic : linear)(
         far ? low / 1.05 : low - (high - low) * 0.03, far ? high * 1.05 : high + (high - low) * 0.03, left, right);
-    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': label});
+    const drawing = picture(width, bottom + 40, label);
     for (const v of scale.ticks)
-        drawing.append(
-            svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}),
-            svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
-    drawing.append(svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, label));
+        drawing.append(upright('grid', scale(v), top, bottom), words(scale(v), bottom + 16, text(v)));
+    drawing.append(words((left + right) / 2, bottom + 34, label));
     rows.forEach((r, i) => {
         const y = top + i * row + row / 2;
         const group = svg('g', {class: 'strip', 'data-name': r.name});
         group.append(svg('text', {class: 'name', x: left - 12, y: y + 4, 'text-anchor': 'end'}, shorten(r.name, 34)));
         r.values.forEach((v, k) => {
             const shift = ((k * 7) % 11 - 5) * 1.2;  // so that equal samples are seen apart
-            group.append(svg('circle', {
-                class: 'sample',
-                cx: scale(v).toFixed(1),
-                cy: (y + shift).toFixed(1),
-                r: 2.3,
-                fill: r.colour,
-                opacity: 0.45
-            }));
+            const place = {cx: scale(v).toFixed(1), cy: (y + shift).toFixed(1), r: 2.3};
+            group.append(svg('circle', {class: 'sample', ...place, fill: r.colour, opacity: 0.45}));
         });
         group.append(
             svg('line', {x1: scale(r.low), x2: scale(r.high), y1: y, y2: y, stroke: r.colour, 'stroke-width': 3}),
-            svg('line', {
-                class: 'median',
-                x1: scale(r.value),
-                x2: scale(r.value),
-                y1: y - 8,
-                y2: y + 8,
-                stroke: 'var(--ink)',
-                'stroke-width': 2
-            }));
-        const target =
-            svg('rect', {x: left - 220, y: y - row / 2, width: right - left + 220, height: row, fill: 'transparent'});
-        target.dataset.tip = r.tip;
-        group.append(target);
+            upright('median', scale(r.value), y - 8, y + 8, {stroke: 'var(--ink)', 'stroke-width': 2}),
+            rect(left - 220, y - row / 2, right - left + 220, row, {fill: 'transparent', 'data-tip': r.tip}));
         drawing.append(group);
     });
     return drawing;
@@ -226,57 +200,27 @@ function heat_map({
     const [right, bottom] = [left + cell_width * rows.length, top + cell_height * ranks];
     const high = Math.max(1, most(rows.flat()));
     const legend = Math.max(90, Math.min(180, bottom - top));
-    const drawing = svg(
-        'svg',
-        {viewBox: `0 0 ${width} ${Math.max(bottom, top + legend) + 42}`, width, role: 'img', 'aria-label': 'arrivals; arrow keys show each'});
-    rows.forEach((row, k) => row.forEach((late, r) => {
-        const cell = svg('rect', {
-            class: 'cell',
-            x: (left + k * cell_width).toFixed(2),
-            y: (top + r * cell_height).toFixed(2),
-            width: (cell_width + 0.3).toFixed(2),
-            height: (cell_height + 0.3).toFixed(2),
-            fill: sequential(late / high)
-        });
-        cell.dataset.tip = tip(k, r, late);
-        drawing.append(cell);
-    }));
-    const every =
-        (n, room,
-         needed) => [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512].find(s => room * s >= needed) || n;
+    const drawing = picture(width, Math.max(bottom, top + legend) + 42, 'arrivals; arrow keys show each');
+    rows.forEach((row, k) => row.forEach((late, r) => drawing.append(
+        rect((left + k * cell_width).toFixed(2), (top + r * cell_height).toFixed(2), (cell_width + 0.3).toFixed(2),
+            (cell_height + 0.3).toFixed(2), {class: 'cell', fill: sequential(late / high), 'data-tip': tip(k, r, late)}))));
+    const steps = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 256, 512];
+    const every = (n, room, needed) => steps.find(s => room * s >= needed) || n;
     for (let r = 0; r < ranks; r += every(ranks, cell_height, 16))
-        drawing.append(svg('text', {x: left - 8, y: top + (r + 0.5) * cell_height + 4, 'text-anchor': 'end'}, names[r]));
+        drawing.append(words(left - 8, top + (r + 0.5) * cell_height + 4, names[r], 'end'));
     for (let k = 0; k < rows.length; k += every(rows.length, cell_width, Math.max(26, 9 * `${most(numbers)}`.length)))
-        drawing.append(svg('text', {x: left + (k + 0.5) * cell_width, y: bottom + 16, 'text-anchor': 'middle'}, numbers[k]));
+        drawing.append(words(left + (k + 0.5) * cell_width, bottom + 16, numbers[k]));
     drawing.append(
-        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'invocation'),
-        svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
+        words((left + right) / 2, bottom + 34, 'invocation'), words_upwards(16, (top + bottom) / 2, 'rank'));
     for (let i = 0; i < 40; ++i)
-        drawing.append(svg('rect', {
-            x: right + 28,
-            y: top + legend * (1 - (i + 1) / 40),
-            width: 14,
-            height: legend / 40 + 0.4,
-            fill: sequential(i / 39)
-        }));
-    for (const share of [0, 0.5, 1])
         drawing.append(
-            svg('text',
-                {x: right + 48,
-                 y: top + legend * (1 - share) +
-                     (share === 1     ? 9 :
-                          share === 0 ? 0 :
-                                        4)},
-                text(high * share)));
+            rect(right + 28, top + legend * (1 - (i + 1) / 40), 14, legend / 40 + 0.4, {fill: sequential(i / 39)}));
+    for (const [share, down] of [[0, 0], [0.5, 4], [1, 9]])
+        drawing.append(svg('text', {x: right + 48, y: top + legend * (1 - share) + down}, text(high * share)));
     return by_keys(drawing, ranks);
 }
 
-const step_colours = {
-    send: 'var(--c1)',
-    recv: 'var(--c5)',
-    combine: 'var(--c3)',
-    copy: 'var(--c4)'
-};
+const step_colours = {send: 'var(--c1)', recv: 'var(--c5)', combine: 'var(--c3)', copy: 'var(--c4)'};
 /// One call: for each rank its arrival, its steps, its exit.
 function timeline({arrivals, exits, steps, text, names = arrivals.map((_, r) => r), width = 1180}) {
     const ranks = arrivals.length;
@@ -285,60 +229,35 @@ function timeline({arrivals, exits, steps, text, names = arrivals.map((_, r) => 
     const bottom = top + ranks * row;
     const times = [...arrivals, ...exits, ...(steps || []).flat().flatMap(s => [s[2], s[3]])];
     const scale = linear(Math.min(0, least(times)), most(times), left, right);
-    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'one call; arrow keys show each rank'});
+    const drawing = picture(width, bottom + 40, 'one call; arrow keys show each rank');
     const labelled = Math.ceil(64 * scale.ticks.length / (right - left));
     scale.ticks.forEach((v, i) => {
-        drawing.append(svg('line', {class: 'grid', x1: scale(v), x2: scale(v), y1: top, y2: bottom}));
-        if (i % labelled === 0)
-            drawing.append(svg('text', {x: scale(v), y: bottom + 16, 'text-anchor': 'middle'}, text(v)));
+        drawing.append(upright('grid', scale(v), top, bottom));
+        if (i % labelled === 0) drawing.append(words(scale(v), bottom + 16, text(v)));
     });
     const every = Math.max(1, Math.ceil(14 / row));
     const last = exits.indexOf(Math.max(...exits));
     for (let r = 0; r < ranks; ++r) {
         const y = top + r * row;
         const group = svg('g', {class: 'rank'});
-        if (r % every === 0)
-            group.append(svg('text', {x: left - 8, y: y + row / 2 + 4, 'text-anchor': 'end'}, names[r]));
-        const bar = svg('rect', {
-            class: 'call',
-            x: scale(arrivals[r]),
-            y: y + row * 0.15,
-            width: Math.max(1, scale(exits[r]) - scale(arrivals[r])),
-            height: row * 0.7,
-            rx: 2,
-            fill: steps ? 'var(--faint)' : 'var(--c6)'
-        });
-        bar.dataset.tip =
-            `rank ${names[r]}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
-        group.append(bar);
-        for (const [kind, peer, begin, end] of (steps && steps[r]) || []) {
-            const s = svg('rect', {
+        if (r % every === 0) group.append(words(left - 8, y + row / 2 + 4, names[r], 'end'));
+        const tip = `rank ${names[r]}\narrival ${text(arrivals[r])}\nexit ${text(exits[r])}${r === last ? ' (the last)' : ''}`;
+        group.append(rect(scale(arrivals[r]), y + row * 0.15, Math.max(1, scale(exits[r]) - scale(arrivals[r])), row * 0.7,
+            {class: 'call', rx: 2, fill: steps ? 'var(--faint)' : 'var(--c6)', 'data-tip': tip}));
+        for (const [kind, peer, begin, end] of (steps && steps[r]) || [])
+            group.append(rect(scale(begin), y + row * 0.28, Math.max(0.8, scale(end) - scale(begin) - 0.5), row * 0.44, {
                 class: 'step',
-                x: scale(begin),
-                y: y + row * 0.28,
-                width: Math.max(0.8, scale(end) - scale(begin) - 0.5),
-                height: row * 0.44,
-                fill: step_colours[kind] || 'var(--soft)'
-            });
-            s.dataset.tip = `rank ${r}: ${kind}${peer >= 0 ? ` ${kind === 'send' ? 'to' : 'from'} ${peer}` : ''}\n${
-                text(begin)} to ${text(end)}`;
-            group.append(s);
-        }
-        const line = (t, class_name) => svg('line', {
-            class: class_name,
-            x1: scale(t),
-            x2: scale(t),
-            y1: y + 1,
-            y2: y + row - 1,
-            stroke: 'var(--ink)',
-            'stroke-width': 1.6
-        });
-        group.append(line(arrivals[r], 'arrival'), line(exits[r], 'exit'));
+                fill: step_colours[kind] || 'var(--soft)',
+                'data-tip': `rank ${r}: ${kind}${peer >= 0 ? ` ${kind === 'send' ? 'to' : 'from'} ${peer}` : ''}\n${
+                    text(begin)} to ${text(end)}`
+            }));
+        for (const [kind, t] of [['arrival', arrivals[r]], ['exit', exits[r]]])
+            group.append(upright(kind, scale(t), y + 1, y + row - 1, {stroke: 'var(--ink)', 'stroke-width': 1.6}));
         drawing.append(group);
     }
     drawing.append(
-        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'time since the first arrival'),
-        svg('text', {transform: `translate(16 ${(top + bottom) / 2}) rotate(-90)`, 'text-anchor': 'middle'}, 'rank'));
+        words((left + right) / 2, bottom + 34, 'time since the first arrival'),
+        words_upwards(16, (top + bottom) / 2, 'rank'));
     return by_keys(drawing);
 }
 /// values: from the smallest to the largest, at equal shares of all.
@@ -346,37 +265,24 @@ function quantile_chart({values, text, width = 1180}) {
     const [left, right, top, bottom] = [74, width - 24, 10, 190];
     const scale = linear(0, Math.max(1, most(values)), bottom, top);
     const x = i => left + (right - left) * i / (values.length - 1);
-    const drawing = svg('svg', {viewBox: `0 0 ${width} ${bottom + 40}`, width, role: 'img', 'aria-label': 'waiting; arrow keys show each share'});
+    const drawing = picture(width, bottom + 40, 'waiting; arrow keys show each share');
     for (const v of scale.ticks)
-        drawing.append(
-            svg('line', {class: 'grid', x1: left, x2: right, y1: scale(v), y2: scale(v)}),
-            svg('text', {x: left - 8, y: scale(v) + 4, 'text-anchor': 'end'}, text(v)));
+        drawing.append(level('grid', left, right, scale(v)), words(left - 8, scale(v) + 4, text(v), 'end'));
     for (const share of [0, 0.25, 0.5, 0.75, 1])
-        drawing.append(svg(
-            'text', {x: left + (right - left) * share, y: bottom + 16, 'text-anchor': 'middle'}, `${100 * share} %`));
+        drawing.append(words(left + (right - left) * share, bottom + 16, `${100 * share} %`));
     drawing.append(
-        svg('text', {x: (left + right) / 2, y: bottom + 34, 'text-anchor': 'middle'}, 'of the calls'),
+        words((left + right) / 2, bottom + 34, 'of the calls'),
         svg('polyline', {
             class: 'quantiles',
             points: values.map((v, i) => `${x(i).toFixed(1)},${scale(v).toFixed(1)}`).join(' '),
-            fill: 'none',
-            stroke: 'var(--c1)',
-            'stroke-width': 2
+            ...stroked('var(--c1)', 2)
         }));
-    values.forEach((v, i) => {
-        const dot = svg('circle', {cx: x(i), cy: scale(v), r: 3, fill: 'var(--c1)'});
-        dot.dataset.tip = `${Math.round(100 * i / (values.length - 1))} % of the calls wait at most ${text(v)}`;
-        drawing.append(dot);
-    });
+    const tip = (v, i) => `${Math.round(100 * i / (values.length - 1))} % of the calls wait at most ${text(v)}`;
+    values.forEach((v, i) => drawing.append(
+        svg('circle', {cx: x(i), cy: scale(v), r: 3, fill: 'var(--c1)', 'data-tip': tip(v, i)})));
     return by_keys(drawing);
 }
-function step_key(kinds) {
-    return html(
-        'div', {class: 'key'},
-        ...kinds.map(
-            k => html(
-                'span', {},
-                svg('svg', {width: 14, height: 10},
-                    svg('rect', {width: 14, height: 10, rx: 2, fill: step_colours[k] || 'var(--soft)'})),
-                k)));
-}
+const step_key = kinds => key_of(kinds.map(k => {
+    const fill = step_colours[k] || 'var(--soft)';
+    return [svg('svg', {width: 14, height: 10}, rect(0, 0, 14, 10, {rx: 2, fill})), k];
+}));

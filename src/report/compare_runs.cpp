@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -35,7 +34,7 @@ run_comparison compare_runs(const observed& first, const observed& second) {
     for (const auto& [run, o] : {std::pair{std::size_t{0}, &first}, std::pair{std::size_t{1}, &second}}) {
         for (std::size_t i = 0; i < o->from.rows.size(); ++i) {
             const observe::row& r = o->from.rows[i];
-            const auto [found, fresh] = known.try_emplace(place_of(*o, i), out.places.size());
+            const auto [found, fresh] = known.try_emplace(row_text(*o, i), out.places.size());
             if (fresh) out.places.push_back({found->first});
             place_times& p = out.places[found->second];
             const time_ns whole = (r.time + r.waited) / std::max(1, o->from.ranks);

@@ -1,6 +1,5 @@
 #include "report/diagnosis.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <map>
@@ -33,12 +32,12 @@ time_in_calls time_in(const observed& o, const observe::row& r) {
     return {waiting, whole - waiting};
 }
 
-class doctor {
+class diagnosis_maker {
 public:
-    explicit doctor(const observed& o) : o_(o) {}
+    explicit diagnosis_maker(const observed& o) : o_(o) {}
 
-    diagnosis look() {
-        for (std::size_t i = 0; i < o_.from.rows.size(); ++i) look_at_row(i);
+    diagnosis make() {
+        for (std::size_t i = 0; i < o_.from.rows.size(); ++i) take_row(i);
         leave_what_does_not_count();
         std::ranges::stable_sort(made_.findings, [](const finding& a, const finding& b) {
             return std::pair(b.why == cause::none, a.waiting) > std::pair(a.why == cause::none, b.waiting);
@@ -49,7 +48,7 @@ public:
     }
 
 private:
-    void look_at_row(std::size_t i) {
+    void take_row(std::size_t i) {
         const observe::row& r = o_.from.rows[i];
         const time_in_calls in = time_in(o_, r);
         made_.waiting += in.waiting;
@@ -95,13 +94,10 @@ private:
     /// Causes of lateness: who is mended at one place is mended at all.
     using blamed = std::pair<cause, std::vector<std::int32_t>>;
     static blamed whom(const finding& f) { return {f.why, f.ranks}; }
-    static bool is_late(const finding& f) {
-        return f.why == cause::rank || f.why == cause::host || f.why == cause::rotating || f.why == cause::chance;
-    }
     std::map<blamed, std::pair<std::size_t, time_ns>> places_and_gains() const {
         std::map<blamed, std::pair<std::size_t, time_ns>> sums;
         for (const finding& f : made_.findings) {
-            if (!is_late(f)) continue;
+            if (!traits_of(f.why).lateness) continue;
             ++sums[whom(f)].first;
             sums[whom(f)].second += f.gain;
         }
@@ -112,7 +108,7 @@ private:
         const auto sums = places_and_gains();
         const time_ns least = times(o_.from.duration, worth_mending * worth_mending_with_others);
         for (finding& f : made_.findings) {
-            if (!is_late(f)) continue;
+            if (!traits_of(f.why).lateness) continue;
             const observe::row& r = o_.from.rows[f.row];
             const bool with_others = least > time_ns{} && f.gain >= least && counts(r, sums.at(whom(f)).second);
             if (counts(r, f.gain) || with_others) continue;
@@ -123,7 +119,7 @@ private:
     void add_up_places() {
         auto sums = places_and_gains();
         for (finding& f : made_.findings) {
-            if (!is_late(f)) continue;
+            if (!traits_of(f.why).lateness) continue;
             const auto found = sums.find(whom(f));
             if (found == sums.end()) continue;
             std::tie(f.places, f.gain_at_all) = found->second;
@@ -214,19 +210,6 @@ private:
 
 }  // namespace
 
-std::string_view name_of(cause c) {
-    switch (c) {
-        case cause::rank: return "rank";
-        case cause::host: return "host";
-        case cause::rotating: return "rotating";
-        case cause::chance: return "chance";
-        case cause::collective: return "collective";
-        case cause::network: return "network";
-        case cause::none: break;
-    }
-    return "none";
-}
-
-diagnosis diagnose(const observed& o) { return doctor(o).look(); }
+diagnosis diagnose(const observed& o) { return diagnosis_maker(o).make(); }
 
 }  // namespace rubato::report

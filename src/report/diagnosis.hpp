@@ -3,6 +3,8 @@
 
 #include "report/observed.hpp"
 
+#include <array>
+
 namespace rubato::report {
 
 /// A smaller share of the run is not worth mending.
@@ -12,7 +14,33 @@ inline constexpr double worth_mending = 0.03;
 inline constexpr double slow_call = 1.5;
 
 enum class cause : std::uint8_t { rank, host, rotating, chance, collective, network, none };
-std::string_view name_of(cause c);
+inline constexpr std::size_t cause_count = static_cast<std::size_t>(cause::none) + 1;
+
+struct cause_traits {
+    cause why;
+    std::string_view name;
+    std::string_view heading;  ///< on the page
+    bool lateness;             ///< ranks wait for late ones; else the calls themselves take the time
+};
+inline constexpr std::array causes{
+    cause_traits{cause::rank, "rank", "late rank", true},
+    cause_traits{cause::host, "host", "late host", true},
+    cause_traits{cause::rotating, "rotating", "ranks late in turn", true},
+    cause_traits{cause::chance, "chance", "late by chance", true},
+    cause_traits{cause::collective, "collective", "slow collective", false},
+    cause_traits{cause::network, "network", "slow network", false},
+    cause_traits{cause::none, "none", "", false},
+};
+/// Whether a table has a row for each cause, in their order.
+consteval bool for_every_cause(const auto& rows) {
+    std::size_t i = 0;
+    for (const auto& row : rows)
+        if (static_cast<std::size_t>(row.why) != i++) return false;
+    return i == cause_count;
+}
+static_assert(for_every_cause(causes));
+constexpr const cause_traits& traits_of(cause c) { return causes[static_cast<std::size_t>(c)]; }
+constexpr std::string_view name_of(cause c) { return traits_of(c).name; }
 
 struct finding {
     std::size_t row = 0;  ///< of the observation
@@ -49,7 +77,7 @@ diagnosis diagnose(const observed& o);
 /// "24.0 % of the run is waiting in collectives ..."; what is to be done, or that nothing is.
 std::string headline(const observed& o, const diagnosis& d);
 /// "allreduce of 8 B at solve (solver.c:12)"
-std::string place_of(const observed& o, std::size_t row);
+std::string row_text(const observed& o, std::size_t row);
 /// Who is late and by which test; where that comes from; what it costs. A sentence each.
 std::vector<std::string> sentences(const observed& o, const finding& f);
 /// Whether a worse finding has the same ranks to blame: then only the last sentence is news.

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace rubato::report {
@@ -24,44 +23,51 @@ std::string error_text(double error) {
 
 std::string is_or_are(const std::vector<std::int32_t>& ranks) { return ranks.size() == 1 ? "is" : "are"; }
 
-/// Who is late, and the test that says so.
-std::string who_is_last(const observed& o, const finding& f) {
+// Who is late, and the test that says so.
+
+std::string same_ranks(const observed& o, const finding& f) {
+    const latecomers& l = o.examined_rows[f.row].late;
+    return fmt::format(
+        "Last {} {}: at {} of the {} calls that cost most, where chance would make it {}, {} behind the median rank "
+        "(binomial test, {}).",
+        is_or_are(f.ranks), ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance),
+        format_time(l.late), p_text(l.p));
+}
+
+std::string whole_host(const observed& o, const finding& f) {
+    const latecomers& l = o.examined_rows[f.row].late;
+    return fmt::format(
+        "A whole host is late, {}: one of its ranks is last at {} of the {} calls that cost most, where chance would "
+        "make it {}, {} behind the median rank (binomial test, {}).",
+        ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance), format_time(l.late),
+        p_text(l.p));
+}
+
+std::string ranks_in_turn(const observed& o, const finding& f) {
     const latecomers& l = o.examined_rows[f.row].late;
     const std::string late = format_time(l.late);
-    switch (f.why) {
-        case cause::rank:
-            return fmt::format(
-                "Last {} {}: at {} of the {} calls that cost most, where chance would make it {}, {} behind the median "
-                "rank (binomial test, {}).",
-                is_or_are(f.ranks), ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance), late,
-                p_text(l.p));
-        case cause::host:
-            return fmt::format(
-                "A whole host is late, {}: one of its ranks is last at {} of the {} calls that cost most, where chance "
-                "would make it {}, {} behind the median rank (binomial test, {}).",
-                ranks_text(o, f.ranks), share_text(l.share), l.calls, share_text(l.by_chance), late, p_text(l.p));
-        case cause::rotating:
-            if (l.period == 1)
-                return fmt::format(
-                    "The late rank changes, {} behind the median rank: one is late for some calls in a row, then "
-                    "another. At {} of the {} calls that cost most the last rank is the one before, where chance would "
-                    "make it {} (binomial test, {}).",
-                    late, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
-            return fmt::format(
-                "Ranks take turns to be late, {} behind the median rank: the last rank is the same again {} calls "
-                "later at {} of the {} calls that cost most, where chance would make it {} (binomial test, {}).",
-                late, l.period, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
-        default: break;
-    }
+    if (l.period == 1)
+        return fmt::format(
+            "The late rank changes, {} behind the median rank: one is late for some calls in a row, then another. At "
+            "{} of the {} calls that cost most the last rank is the one before, where chance would make it {} "
+            "(binomial test, {}).",
+            late, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
+    return fmt::format(
+        "Ranks take turns to be late, {} behind the median rank: the last rank is the same again {} calls later at {} "
+        "of the {} calls that cost most, where chance would make it {} (binomial test, {}).",
+        late, l.period, share_text(l.share), l.calls, share_text(l.by_chance), p_text(l.p));
+}
+
+std::string anybody(const observed& o, const finding& f) {
+    const latecomers& l = o.examined_rows[f.row].late;
+    const std::string late = format_time(l.late);
     if (l.share >= most_of_them)
         return fmt::format("Somebody is late, {} behind the median rank: who that is cannot be told from chance by {}.",
                            late, counted(l.calls, "call"));
-    const bool uneven = l.p < believed_p;
     return fmt::format(
         "Whoever is late, {} behind the median rank, is so by chance: no rank is last at half of the {} calls that "
-        "cost "
-        "most, and none takes turns with others (chi-square test that all are last equally often: {}{}).",
-        late, l.calls, p_text(l.p), uneven ? "; they are not, but nobody stands out" : "");
+        "cost most, and none takes turns with others (chi-square test that all are last equally often: {}{}).",
+        late, l.calls, p_text(l.p), l.p < believed_p ? "; they are not, but nobody stands out" : "");
 }
 
 /// The row of most calls that come right before this row's on its communicator; nothing if few of them were kept.
@@ -96,7 +102,7 @@ std::string where_from(const observed& o, std::size_t row) {
             if (const auto before = row_before(o, row))
                 return fmt::format(
                     "The lateness arises in the collective before, {}, which the late rank leaves after others{}.",
-                    place_of(o, *before), why_slow(o.examined_rows[*before]));
+                    row_text(o, *before), why_slow(o.examined_rows[*before]));
             return "The lateness arises in an earlier collective, which the late rank leaves after others.";
         case origin::unknown: break;
     }
@@ -108,19 +114,25 @@ std::string simulated_best(const examined& e) {
     return fmt::format("{} of {} by the network's model", format_time(best.tail), best.name);
 }
 
-std::string slow_text(const observed& o, const finding& f) {
+/// How far the simulation of what ran is from what was measured.
+std::string error_of_model(const examined& e) {
+    if (e.ran.empty()) return {};
+    return fmt::format(" The model makes {}, {}, {}.", e.ran,
+                       e.ran_is_known ? "which ran" : "the most similar to what ran", error_text(e.error));
+}
+
+std::string slow_call_text(const observed& o, const finding& f) {
     const examined& e = o.examined_rows[f.row];
-    std::string error;
-    if (!e.ran.empty())
-        error = fmt::format(" The model makes {}, {}, {}.", e.ran,
-                            e.ran_is_known ? "which ran" : "the most similar to what ran", error_text(e.error));
-    if (f.why == cause::collective)
-        return fmt::format("The call itself is slow: it takes {} after the last arrival, not the {}.{}",
-                           format_time(e.tail), simulated_best(e), error);
+    return fmt::format("The call itself is slow: it takes {} after the last arrival, not the {}.{}",
+                       format_time(e.tail), simulated_best(e), error_of_model(e));
+}
+
+std::string slow_network_text(const observed& o, const finding& f) {
+    const examined& e = o.examined_rows[f.row];
     return fmt::format(
         "Moving the data takes the time: {} after the last arrival, and no algorithm is much faster on this network "
         "({}).{}",
-        format_time(e.tail), simulated_best(e), error);
+        format_time(e.tail), simulated_best(e), error_of_model(e));
 }
 
 std::string program_of(const observed& o) {
@@ -144,34 +156,82 @@ std::string auto_of(const observed& o) {
     return fmt::format("rubato exec --mode auto -o auto.rubato -- {}", launch(o));
 }
 
-std::string host_of(const observed& o, std::int32_t who) {
-    const auto at = static_cast<std::size_t>(who);
-    return who >= 0 && at < o.from.hosts.size() ? o.from.hosts[at] : "";
+bool replaceable(const observed& o, const finding& f) { return auto_may_replace(o.from, o.from.rows[f.row]); }
+
+advice watch_rank(const observed& o, const finding& f) {
+    return {fmt::format("See what rank {} does, or give it less work", f.ranks.front()),
+            profile_of(o, f.ranks.front())};
 }
+
+advice watch_host(const observed& o, const finding& f) {
+    const std::string host = o.from.host_of(f.ranks.front());
+    return {fmt::format("Look at host {}, or run without it", host), fmt::format("ssh {} top -b -n 1", host)};
+}
+
+advice work_together(const observed& o, const finding& f) {
+    if (replaceable(o, f))
+        return {"Let all ranks do this work at the same time, or let Rubato work around it", auto_of(o)};
+    return {"Let all ranks do this work at the same time. See what one of them does in its turn",
+            profile_of(o, f.ranks.front())};
+}
+
+advice bind_ranks(const observed& o, const finding& f) {
+    if (replaceable(o, f))
+        return {"Bind ranks to cores, and leave cores to the system; or let Rubato work around it", auto_of(o)};
+    return {"Bind ranks to cores, and leave cores to the system",
+            fmt::format("mpirun --bind-to core -n {} {}", o.from.ranks, program_of(o))};
+}
+
+advice change_algorithm(const observed& o, const finding& f) {
+    if (replaceable(o, f)) return {"Let Rubato choose the algorithm", auto_of(o)};
+    return {"Compare the algorithms that the library has",
+            fmt::format("mpirun -n {} rubato bench {}/native", o.from.ranks, traits(o.from.rows[f.row].what).name)};
+}
+
+advice measure_network(const observed&, const finding&) {
+    return {"Measure the network, and compare it with what it should be", "mpirun -n 2 --map-by node rubato loggp"};
+}
+
+std::string small_wait(const observed&, const finding& f) {
+    return fmt::format("Waiting: {} on each rank. Nothing is worth mending here.", format_time(f.waiting));
+}
+advice nothing(const observed&, const finding&) { return {"Nothing to do here", ""}; }
+
+struct cause_words {
+    cause why;
+    std::string (*seen)(const observed&, const finding&);  ///< the first sentence: what was seen, and by which test
+    advice (*next)(const observed&, const finding&);
+    std::string_view change;  ///< "CHANGE the run would take 1 s less"
+};
+constexpr std::array words{
+    cause_words{cause::rank, same_ranks, watch_rank, "Mended,"},
+    cause_words{cause::host, whole_host, watch_host, "Mended,"},
+    cause_words{cause::rotating, ranks_in_turn, work_together, "Mended,"},
+    cause_words{cause::chance, anybody, bind_ranks, "Mended,"},
+    cause_words{cause::collective, slow_call_text, change_algorithm, "Mended,"},
+    cause_words{cause::network, slow_network_text, measure_network, "With a network that takes no time"},
+    cause_words{cause::none, small_wait, nothing, ""},
+};
+static_assert(for_every_cause(words));
+const cause_words& words_of(const finding& f) { return words[static_cast<std::size_t>(f.why)]; }
 
 }  // namespace
 
 std::string ranks_text(const observed& o, std::span<const std::int32_t> world_ranks) {
-    constexpr std::size_t most = 8;
     if (world_ranks.empty()) return "nobody";
     std::vector<std::int32_t> all(world_ranks.begin(), world_ranks.end());
     std::ranges::sort(all);
-    const bool row = all.size() > 2 && all.back() - all.front() + 1 == static_cast<std::int32_t>(all.size());
-    const auto shown = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
-    const std::string list =
-        row ? fmt::format("{} to {}", all.front(), all.back())
-            : fmt::format("{}{}", fmt::join(all.begin(), shown, ", "), all.size() > most ? ", ..." : "");
     std::vector<std::string> hosts;
     for (const std::int32_t r : all)
-        if (const std::string h = host_of(o, r); !h.empty() && std::ranges::find(hosts, h) == hosts.end())
+        if (const std::string h = o.from.host_of(r); !h.empty() && std::ranges::find(hosts, h) == hosts.end())
             hosts.push_back(h);
     const std::string on = hosts.empty()       ? ""
                            : hosts.size() == 1 ? fmt::format(" on {}", hosts.front())
                                                : fmt::format(" on {} hosts", hosts.size());
-    return fmt::format("rank{} {}{}", all.size() == 1 ? "" : "s", list, on);
+    return fmt::format("rank{} {}{}", all.size() == 1 ? "" : "s", rank_list(all, 8), on);
 }
 
-std::string place_of(const observed& o, std::size_t row) {
+std::string row_text(const observed& o, std::size_t row) {
     const observe::row& r = o.from.rows[row];
     const collective_traits& t = traits(r.what);
     return fmt::format("{}{}{} at {}", t.name, t.moves_data() ? fmt::format(" of {}", format_bytes(r.bytes)) : "",
@@ -198,18 +258,16 @@ std::string headline(const observed& o, const diagnosis& d) {
 }
 
 std::vector<std::string> sentences(const observed& o, const finding& f) {
-    std::vector<std::string> out;
-    if (f.why == cause::none)
-        return {fmt::format("Waiting: {} on each rank. Nothing is worth mending here.", format_time(f.waiting))};
-    const bool slow = f.why == cause::collective || f.why == cause::network;
-    out.push_back(slow ? slow_text(o, f) : who_is_last(o, f));
-    if (!slow) out.push_back(where_from(o, f.row));
+    const cause_words& say = words_of(f);
+    std::vector<std::string> out{say.seen(o, f)};
+    if (f.why == cause::none) return out;
+    const bool late = traits_of(f.why).lateness;
+    if (late) out.push_back(where_from(o, f.row));
     const std::string share = share_of_run(o, f.waiting);
     const std::string gain = share_of_run(o, f.gain);
     out.push_back(fmt::format("{}: {} on each rank{}. {} the run would take {}{} less.",
-                              slow ? "Moving data" : "Waiting", format_time(f.waiting),
-                              share.empty() ? "" : fmt::format(", {} of the run", share),
-                              f.why == cause::network ? "With a network that takes no time" : "Mended,",
+                              late ? "Waiting" : "Moving data", format_time(f.waiting),
+                              share.empty() ? "" : fmt::format(", {} of the run", share), say.change,
                               format_time(f.gain), gain.empty() ? "" : fmt::format(" ({})", gain)));
     if (f.places > 1) {
         const std::string of_all = share_of_run(o, f.gain_at_all);
@@ -226,36 +284,6 @@ bool said_before(const diagnosis& d, const finding& f) {
     return &*std::ranges::find_if(d.findings, same) != &f;
 }
 
-advice next_step(const observed& o, const finding& f) {
-    const bool replaceable = auto_may_replace(o.from, o.from.rows[f.row]);
-    switch (f.why) {
-        case cause::rank:
-            return {fmt::format("See what rank {} does, or give it less work", f.ranks.front()),
-                    profile_of(o, f.ranks.front())};
-        case cause::host:
-            return {fmt::format("Look at host {}, or run without it", host_of(o, f.ranks.front())),
-                    fmt::format("ssh {} top -b -n 1", host_of(o, f.ranks.front()))};
-        case cause::rotating:
-            if (replaceable)
-                return {"Let all ranks do this work at the same time, or let Rubato work around it", auto_of(o)};
-            return {"Let all ranks do this work at the same time. See what one of them does in its turn",
-                    profile_of(o, f.ranks.front())};
-        case cause::chance:
-            if (replaceable)
-                return {"Bind ranks to cores, and leave cores to the system; or let Rubato work around it", auto_of(o)};
-            return {"Bind ranks to cores, and leave cores to the system",
-                    fmt::format("mpirun --bind-to core -n {} {}", o.from.ranks, program_of(o))};
-        case cause::collective:
-            if (replaceable) return {"Let Rubato choose the algorithm", auto_of(o)};
-            return {
-                "Compare the algorithms that the library has",
-                fmt::format("mpirun -n {} rubato bench {}/native", o.from.ranks, traits(o.from.rows[f.row].what).name)};
-        case cause::network:
-            return {"Measure the network, and compare it with what it should be",
-                    "mpirun -n 2 --map-by node rubato loggp"};
-        case cause::none: break;
-    }
-    return {"Nothing to do here", ""};
-}
+advice next_step(const observed& o, const finding& f) { return words_of(f).next(o, f); }
 
 }  // namespace rubato::report

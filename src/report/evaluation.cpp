@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-
+#include <numeric>
 namespace rubato::report {
 namespace {
 
@@ -13,12 +13,6 @@ std::vector<double> collect(const std::vector<call>& calls, double call::*what) 
     values.reserve(calls.size());
     for (const call& c : calls) values.push_back(c.*what);
     return values;
-}
-
-double mean(const std::vector<double>& values) {
-    double sum = 0;
-    for (const double v : values) sum += v;
-    return sum / static_cast<double>(values.size());
 }
 
 /// The distance of predicted from actual arrivals, both counted from the earliest.
@@ -32,7 +26,7 @@ std::optional<double> prediction_error(const std::vector<call>& calls) {
                 std::abs(static_cast<double>((c.from->predicted[r] - c.from->arrivals[r] - shift).count())));
     }
     if (errors.empty()) return std::nullopt;
-    return mean(errors);
+    return std::accumulate(errors.begin(), errors.end(), 0.) / static_cast<double>(errors.size());
 }
 
 std::optional<double> early_ranks(const std::vector<call>& calls) {
@@ -99,12 +93,12 @@ const call& entry::typical() const {
     return *std::ranges::min_element(calls, {}, distance);
 }
 
-const entry* measured_case::find(std::string_view name) const {
+const entry* analysed_case::find(std::string_view name) const {
     const auto found = std::ranges::find(entries, name, &entry::name);
     return found == entries.end() ? nullptr : &*found;
 }
 
-const entry* measured_case::reference(std::string_view role) const {
+const entry* analysed_case::reference(std::string_view role) const {
     const auto fastest = [&](bool native) -> const entry* {
         const auto found =
             std::ranges::find_if(entries, [&](const entry& e) { return e.measured() && e.native() == native; });
@@ -122,7 +116,7 @@ std::vector<std::string> analysis::references() const {
     return all;
 }
 
-void evaluate(measured_case& c, const std::vector<std::string>& references) {
+void evaluate(analysed_case& c, const std::vector<std::string>& references) {
     const bool rooted = traits(parse_collective(c.in.collective)).rooted;
     for (entry& e : c.entries) evaluate(e, rooted);
     std::ranges::stable_sort(
@@ -139,8 +133,8 @@ void evaluate(measured_case& c, const std::vector<std::string>& references) {
 }
 
 void relate(analysis& a) {
-    for (measured_case& c : a.cases) {
-        const auto balanced = std::ranges::find_if(a.cases, [&](const measured_case& other) {
+    for (analysed_case& c : a.cases) {
+        const auto balanced = std::ranges::find_if(a.cases, [&](const analysed_case& other) {
             return other.in == c.in && other.bytes == c.bytes && other.pattern == "balanced";
         });
         if (balanced == a.cases.end() || &*balanced == &c) continue;

@@ -2,7 +2,6 @@
 
 #include "core/splitmix.hpp"
 #include "direct/rules.hpp"
-#include "report/arrival_changes.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/choose.hpp"
 #include "rubato/simulate.hpp"
@@ -140,17 +139,18 @@ public:
     }
 
     void simulate() {
-        std::vector<candidate> ways = choose(asked_, chunk_, network_, candidates_for(asked_, chunk_, network_, false));
+        std::vector<candidate> candidates =
+            choose(asked_, chunk_, network_, candidates_for(asked_, chunk_, network_, false));
         if (r_.how != observe::form::blocking) {
             const time_ns last = std::ranges::max(asked_.arrivals);
-            if (!ways.empty()) to_.alone = std::ranges::min(ways, {}, &candidate::end).end - last;
+            if (!candidates.empty()) to_.alone = std::ranges::min(candidates, {}, &candidate::end).end - last;
             return;
         }
         std::set<std::string_view> had;
-        for (const candidate& c : ways)
+        for (const candidate& c : candidates)
             if ((to_.replaceable || !c.use->arrival_aware) && had.insert(c.use->id).second) add(c);
         std::ranges::stable_sort(to_.instead, {}, &what_if::run_time);
-        find_what_ran(ways);
+        find_what_ran(candidates);
     }
 
 private:
@@ -171,7 +171,7 @@ private:
     }
 
     /// And how its tail would change with the arrivals.
-    void find_what_ran(const std::vector<candidate>& ways) {
+    void find_what_ran(const std::vector<candidate>& candidates) {
         if (to_.tail <= time_ns{} || to_.instead.empty()) return;
         const auto wrong_by = [this](const what_if& w) { return count(w.tail) / count(to_.tail) - 1; };
         const std::string forced = forced_algorithm(o_, r_);
@@ -187,9 +187,9 @@ private:
         }
         to_.ran = found->name;
         to_.error = wrong_by(*found);
-        const auto way = std::ranges::find(ways, found->name, &candidate::name);
+        const auto ran = std::ranges::find(candidates, found->name, &candidate::name);
         if (std::abs(to_.error) > largest_error || found->extrapolated) return;
-        const simulated_algorithm s(*way, asked_, chunk_, network_);
+        const simulated_algorithm s(*ran, asked_, chunk_, network_);
         const double as_it_is = s.mean_tail(few_enough(s), as_they_are);
         const auto adjust = [&](time_ns& saving, const auto& change) {
             saving = std::max(time_ns{}, saving + nearest(as_it_is - s.mean_tail(few_enough(s), change)));
@@ -222,23 +222,17 @@ bool auto_may_replace(const observe::observation& o, const observe::row& r) {
     const std::vector<std::int32_t>& members = o.communicators[r.communicator].members;
     const auto ranks = static_cast<std::int32_t>(members.size());
     if (r.how != observe::form::blocking || !t.moves_data() || ranks < 2) return false;
-    if (!t.sizes_known_to_all()) {
-        std::set<std::string> hosts;
-        for (const std::int32_t m : members)
-            if (m >= 0 && static_cast<std::size_t>(m) < o.hosts.size())
-                hosts.insert(o.hosts[static_cast<std::size_t>(m)]);
-        return hosts.size() > 1;
-    }
+    std::set<std::string> hosts;
+    for (const std::int32_t m : members)
+        if (m >= 0 && static_cast<std::size_t>(m) < o.hosts.size()) hosts.insert(o.hosts[static_cast<std::size_t>(m)]);
     // Of v-forms, all of a rank's chunks were counted.
-    return r.bytes * (t.irregular ? 1 : t.sized_chunks(ranks)) >= direct::smallest;
+    return direct::auto_may_make(t, r.bytes * (t.irregular ? 1 : t.sized_chunks(ranks)), hosts.size() > 1);
 }
 
 examined examine(const observe::observation& o, const observe::row& r, const std::optional<model>& network) {
     examined out;
     std::vector<std::string> hosts;
-    for (const std::int32_t m : o.communicators[r.communicator].members)
-        hosts.push_back(m >= 0 && static_cast<std::size_t>(m) < o.hosts.size() ? o.hosts[static_cast<std::size_t>(m)]
-                                                                               : "");
+    for (const std::int32_t m : o.communicators[r.communicator].members) hosts.push_back(o.host_of(m));
     out.replaceable = auto_may_replace(o, r);
     out.late = find_latecomers(*r.seen, hosts);
     const std::vector<const invocation*> calls = sampled_calls(r);

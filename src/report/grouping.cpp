@@ -60,7 +60,7 @@ std::vector<std::string> differences(const std::vector<results::run>& runs) {
 /// The lines of one run, looked up by the number of the case.
 class run_reader {
 public:
-    run_reader(const results::run& r, std::size_t index, std::string differs, std::vector<measured_case>& cases)
+    run_reader(const results::run& r, std::size_t index, std::string differs, std::vector<analysed_case>& cases)
         : run_(r), index_(index), differs_(std::move(differs)) {
         for (const results::measured_case& c : r.cases) {
             parse_collective(c.collective);
@@ -74,7 +74,7 @@ public:
         }
     }
 
-    measured_case& at(std::vector<measured_case>& cases, std::int32_t number) const {
+    analysed_case& at(std::vector<analysed_case>& cases, std::int32_t number) const {
         const auto found = place_.find(number);
         if (found == place_.end()) contradiction(run_, fmt::format("there is no case {}", number));
         return cases[found->second];
@@ -94,18 +94,18 @@ public:
     std::size_t index() const { return index_; }
 
 private:
-    std::size_t find_or_add(std::vector<measured_case>& cases, const results::measured_case& c) const {
-        measured_case fresh;
+    std::size_t find_or_add(std::vector<analysed_case>& cases, const results::measured_case& c) const {
+        analysed_case fresh;
         fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks(), c.graph, differs_};
         fresh.bytes = c.bytes;
         fresh.pattern = c.pattern;
-        const auto same = [&](const measured_case& old) {
+        const auto same = [&](const analysed_case& old) {
             return old.in == fresh.in && old.bytes == fresh.bytes && old.pattern == fresh.pattern;
         };
         const auto found = std::ranges::find_if(cases, same);
         const auto at = static_cast<std::size_t>(found - cases.begin());
         if (found == cases.end()) {
-            fresh.place = place_of(c.pattern);
+            fresh.family = family_of(c.pattern);
             cases.push_back(std::move(fresh));
         }
         return at;
@@ -117,7 +117,7 @@ private:
     std::map<std::int32_t, std::size_t> place_{};
 };
 
-entry& find_or_add(measured_case& c, const std::string& name) {
+entry& find_or_add(analysed_case& c, const std::string& name) {
     const auto found = std::ranges::find(c.entries, name, &entry::name);
     if (found != c.entries.end()) return *found;
     c.entries.push_back({});
@@ -131,11 +131,11 @@ struct collected {
     std::map<std::size_t, double> first_of_run{};
 };
 
-void add_samples(const run_reader& reader, const results::run& r, std::vector<measured_case>& cases,
-                 std::map<std::pair<const measured_case*, std::string>, collected>& rest) {
+void add_samples(const run_reader& reader, const results::run& r, std::vector<analysed_case>& cases,
+                 std::map<std::pair<const analysed_case*, std::string>, collected>& rest) {
     for (const results::sample& s : r.samples) {
         reader.check(s);
-        measured_case& c = reader.at(cases, s.in_case);
+        analysed_case& c = reader.at(cases, s.in_case);
         entry& e = find_or_add(c, s.name);
         collected& more = rest[{&c, s.name}];
         const call measured = measures_of(s, reader.index(), c.in.root);
@@ -150,24 +150,24 @@ void add_samples(const run_reader& reader, const results::run& r, std::vector<me
 
 }  // namespace
 
-pattern_place place_of(const std::string& pattern) {
+pattern_family family_of(const std::string& pattern) {
     if (pattern == "balanced") return {pattern, 0.};
     const std::size_t colon = pattern.find(':');
     for (const auto& [kind, name] : delays) {
         if (colon == std::string::npos || std::string_view(pattern).substr(0, colon) != kind) continue;
-        pattern_place place{fmt::format("{}:", kind), std::nullopt};
+        pattern_family family{fmt::format("{}:", kind), std::nullopt};
         std::string_view list = std::string_view(pattern).substr(colon + 1);
         for (bool more = !list.empty(); more;) {
             const std::string_view item = list.substr(0, list.find(','));
             more = item.size() < list.size();
             list.remove_prefix(item.size() + (more ? 1 : 0));
             if (item.starts_with(fmt::format("{}=", name)))
-                place.delay_ns = parse_time_exact(item.substr(name.size() + 1));
+                family.delay_ns = parse_time_exact(item.substr(name.size() + 1));
             else
-                place.family += fmt::format("{}{}", place.family.ends_with(':') ? "" : ",", item);
+                family.name += fmt::format("{}{}", family.name.ends_with(':') ? "" : ",", item);
         }
-        if (place.family.ends_with(':')) place.family.pop_back();
-        if (place.delay_ns) return place;
+        if (family.name.ends_with(':')) family.name.pop_back();
+        if (family.delay_ns) return family;
     }
     return {pattern, std::nullopt};
 }
@@ -179,8 +179,8 @@ analysis group(std::vector<results::run> runs) {
     std::vector<run_reader> readers;
     const std::vector<std::string> differs = differences(a.runs);
     for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, differs[i], a.cases);
-    std::map<std::pair<const measured_case*, std::string>, collected> rest;
-    std::map<measured_case*, std::vector<results::overlap>> overlaps;
+    std::map<std::pair<const analysed_case*, std::string>, collected> rest;
+    std::map<analysed_case*, std::vector<results::overlap>> overlaps;
     for (const run_reader& reader : readers) {
         const results::run& r = a.runs[reader.index()];
         for (const results::contestant& c : r.contestants) {
@@ -193,7 +193,7 @@ analysis group(std::vector<results::run> runs) {
         for (const results::timeline& t : r.timelines) reader.at(a.cases, t.in_case).timelines.push_back(&t);
         for (const results::overlap& o : r.overlaps) overlaps[&reader.at(a.cases, o.in_case)].push_back(o);
     }
-    for (measured_case& c : a.cases) {
+    for (analysed_case& c : a.cases) {
         for (entry& e : c.entries) {
             collected& more = rest[{&c, e.name}];
             if (e.calls.empty() && !more.screened.empty()) {
@@ -208,14 +208,14 @@ analysis group(std::vector<results::run> runs) {
             c.overlaps = results::summarise(found->second);
     }
     // A run that was interrupted has named a case and no more.
-    std::erase_if(a.cases, [](const measured_case& c) {
+    std::erase_if(a.cases, [](const analysed_case& c) {
         const auto silent = [](const entry& e) { return e.calls.empty() && e.late == 0 && !e.first_call; };
         return std::ranges::all_of(c.entries, silent) && c.overlaps.empty();
     });
     if (a.cases.empty())
         throw error("nothing to report", "no file holds a sample", "let 'rubato bench' measure to its end");
-    std::ranges::sort(a.cases, {}, [](const measured_case& c) {
-        return std::tuple(c.in, c.bytes, c.pattern != "balanced", c.place.family, c.place.delay_ns, c.pattern);
+    std::ranges::sort(a.cases, {}, [](const analysed_case& c) {
+        return std::tuple(c.in, c.bytes, c.pattern != "balanced", c.family.name, c.family.delay_ns, c.pattern);
     });
     return a;
 }

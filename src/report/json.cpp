@@ -47,23 +47,18 @@ json as_json(const entry& e) {
     out["early_ranks"] = or_null(e.early_ranks);
     out["absorption"] = e.absorption ? as_json(*e.absorption) : json();
     out["remarks"] = e.remarks;
-    json ratios = json::object();
+    out["to_reference"] = json::object();
     for (const auto& [reference, v] : e.to_reference) {
-        ratios[reference] = as_json(v.is.ratio);
-        ratios[reference]["p"] = v.is.p;
-        ratios[reference]["pairs"] = v.pairs;
-        ratios[reference]["verdict"] = v.verdict();
+        json& ratio = out["to_reference"][reference] = as_json(v.is.ratio);
+        ratio.update({{"p", v.is.p}, {"pairs", v.pairs}, {"verdict", v.verdict()}});
     }
-    out["to_reference"] = std::move(ratios);
     if (e.model)
         out["model"] = {{"predicted", e.model->predicted},
                         {"error", e.model->error},
                         {"energy_j", e.model->energy_j},
                         {"memory_bytes", e.model->memory},
                         {"pareto", e.model->on_front}};
-    json values = json::array();
-    for (const call& c : e.calls) values.push_back(c.run_time);
-    out["values"] = std::move(values);
+    for (const call& c : e.calls) out["values"].push_back(c.run_time);
     const results::sample& typical = *e.typical().from;
     const time_ns begin = first(typical.arrivals);
     out["typical"] = {{"repetition", typical.repetition},
@@ -73,7 +68,7 @@ json as_json(const entry& e) {
 }
 
 /// Arrivals of the fastest contestant's calls, each from its first arrival on.
-json arrivals_of(const measured_case& c) {
+json arrivals_of(const analysed_case& c) {
     if (c.entries.empty() || c.entries.front().calls.empty()) return {};
     const entry& e = c.entries.front();
     json rows = json::array();
@@ -111,7 +106,7 @@ json as_json(const results::overlap_summary& o) {
 
 json name_of(const entry* e) { return e != nullptr ? json(e->name) : json(); }
 
-json as_json(const measured_case& c) {
+json as_json(const analysed_case& c) {
     const collective_traits& kind = traits(parse_collective(c.in.collective));
     json out{{"collective", c.in.collective},
              {"datatype", c.in.datatype},
@@ -123,8 +118,8 @@ json as_json(const measured_case& c) {
              {"hosts", c.hosts},
              {"bytes", c.bytes},
              {"pattern", c.pattern},
-             {"family", c.place.family},
-             {"delay", or_null(c.place.delay_ns)},
+             {"family", c.family.name},
+             {"delay", or_null(c.family.delay_ns)},
              {"best_rubato", name_of(c.reference(best_rubato))},
              {"best_native", name_of(c.reference(best_native))},
              {"native", name_of(c.reference(native_default))},
@@ -169,23 +164,21 @@ json as_json(const results::run& r) {
             {"clock_error", h.clock_error.count()}};
 }
 
-/// "a", "a and b", "a, b and c"
-std::string enumerate(const std::set<std::string>& names) {
+}  // namespace
+
+std::string enumerate(const std::vector<std::string>& names, std::string_view last) {
     std::string out;
-    std::size_t i = 0;
-    for (const std::string& n : names) {
-        out += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", n);
-        ++i;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i > 0) out += i + 1 < names.size() ? std::string(", ") : fmt::format(" {} ", last);
+        out += names[i];
     }
     return out;
 }
 
-}  // namespace
-
 std::string summary(const analysis& a) {
     std::set<std::string> collectives;
     std::set<std::pair<std::int32_t, std::size_t>> sizes;
-    for (const measured_case& c : a.cases) {
+    for (const analysed_case& c : a.cases) {
         collectives.insert(c.in.collective);
         sizes.emplace(c.in.ranks, c.hosts);
     }
@@ -201,14 +194,14 @@ std::string summary(const analysis& a) {
     time_ns clock{};
     for (const results::run& r : a.runs) clock = std::max(clock, r.how.clock_error);
     if (clock > time_ns{}) when += fmt::format("; clocks agree within {}", format_time(clock));
-    return fmt::format("{}: {} of {}{}", enumerate(places), counted(a.cases.size(), "case"), enumerate(collectives),
-                       when);
+    return fmt::format("{}: {} of {}{}", enumerate({places.begin(), places.end()}), counted(a.cases.size(), "case"),
+                       enumerate({collectives.begin(), collectives.end()}), when);
 }
 
 json as_json(const analysis& a) {
     json out{
         {"summary", summary(a)}, {"references", a.references()}, {"cases", json::array()}, {"runs", json::array()}};
-    for (const measured_case& c : a.cases) out["cases"].push_back(as_json(c));
+    for (const analysed_case& c : a.cases) out["cases"].push_back(as_json(c));
     for (const results::run& r : a.runs) out["runs"].push_back(as_json(r));
     if (const auto s = summarise_model(a))
         out["model"] = {{"name", a.model}, {"median_error", s->median}, {"worst_error", s->worst}, {"rows", s->rows}};

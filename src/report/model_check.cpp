@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t most_calls = 15;         // more than these change a median little
 constexpr std::size_t most_steps = 2'000'000;  // of all these calls together
 
-problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
+problem problem_of(const analysed_case& c, const entry& e, const algorithm& a) {
     problem p;
     p.what = a.what;
     p.ranks = c.in.ranks;
@@ -30,7 +30,7 @@ problem problem_of(const measured_case& c, const entry& e, const algorithm& a) {
     return p;
 }
 
-std::int64_t chunk_bytes(const measured_case& c, const collective_traits& t) {
+std::int64_t chunk_bytes(const analysed_case& c, const collective_traits& t) {
     if (!t.moves_data()) return 0;
     const std::int32_t chunks = t.sized_chunks(c.in.ranks);
     return (c.bytes + chunks - 1) / chunks;
@@ -51,7 +51,7 @@ std::vector<schedule> plan(const algorithm& a, problem p, const results::sample&
     return build_all(a, p);
 }
 
-model_check check(const measured_case& c, const entry& e, const model& network) {
+model_check check(const analysed_case& c, const entry& e, const model& network) {
     const algorithm& a = find_algorithm(e.id);
     const problem p = problem_of(c, e, a);
     const std::int64_t chunk = chunk_bytes(c, traits(a.what));
@@ -96,7 +96,7 @@ void find_front(std::vector<entry>& all) {
 
 }  // namespace
 
-void check_model(measured_case& c, const model& network) {
+void check_model(analysed_case& c, const model& network) {
     for (entry& e : c.entries) {
         if (e.native() || !e.measured() || e.run_time.value <= 0) continue;
         try {
@@ -108,7 +108,7 @@ void check_model(measured_case& c, const model& network) {
     find_front(c.entries);
 }
 
-void check_choice(measured_case& c, const model& network) {
+void check_choice(analysed_case& c, const model& network) {
     problem p;
     std::vector<candidate> ours;
     const collective_traits& t = traits(parse_collective(c.in.collective));
@@ -116,11 +116,11 @@ void check_choice(measured_case& c, const model& network) {
         const auto known = std::ranges::find(algorithms(), e.id, &algorithm::id);
         if (known == algorithms().end() || known->dynamic != nullptr || !known->same_bits || e.calls.empty()) continue;
         p = problem_of(c, e, *known);
-        candidate way{&*known, e.name};
-        way.segments = p.segments;
-        way.segment = known->segmented ? part_offset(chunk_bytes(c, t), p.segments, 1) : 0;
-        way.round_time = e.round_time;
-        ours.push_back(std::move(way));
+        candidate one{&*known, e.name};
+        one.segments = p.segments;
+        one.segment = known->segmented ? part_offset(chunk_bytes(c, t), p.segments, 1) : 0;
+        one.round_time = e.round_time;
+        ours.push_back(std::move(one));
     }
     p.segments = 1;
     p.round_time = {};
@@ -139,7 +139,7 @@ void check_choice(measured_case& c, const model& network) {
 
 std::optional<model_summary> summarise_model(const analysis& a) {
     std::vector<double> errors;
-    for (const measured_case& c : a.cases)
+    for (const analysed_case& c : a.cases)
         for (const entry& e : c.entries)
             if (e.model) errors.push_back(std::abs(e.model->error));
     if (errors.empty()) return std::nullopt;

@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <algorithm>
-#include <optional>
 
 namespace rubato::report {
 
@@ -27,8 +26,8 @@ struct overlap_seen {
 struct observed {
     observe::observation from{};
     std::string file{};
-    std::vector<place> places{};  ///< of the observation's sites
-    std::string model{};          ///< as it was given; empty if none
+    std::vector<code_place> places{};  ///< of the observation's sites
+    std::string model{};               ///< as it was given; empty if none
     std::optional<rubato::model> network{};
     std::vector<examined> examined_rows{};  ///< of each row; empty ones where arrivals were not seen
 };
@@ -39,6 +38,9 @@ struct observed {
 observed look_at(const std::string& file, const std::string& model);
 /// The same of what was read already, by its own model.
 observed look_at(observe::observation from, const std::string& file);
+/// One line of the source is one place: joins rows of equal calls from one line, as a compiler may have made several
+/// calls of it. Then sorts them, most time first.
+void join_lines(observe::observation& o, std::span<const code_place> places);
 /// Fills in what was examined. Rows are independent.
 void examine_row(observed& o, std::size_t row);
 
@@ -54,6 +56,8 @@ double imbalance_factor(const observed& o, const observe::row& r);
 std::string summary(const observed& o);
 /// The rank in the world of a communicator's rank.
 std::int32_t world_rank(const observed& o, const observe::row& r, std::int32_t who);
+/// "4 to 7", or at most so many of them: "0, 2, 4, ..."
+std::string rank_list(std::span<const std::int32_t> ranks, std::size_t most);
 /// "all 16 ranks", "4 ranks: 0, 2, 4, 6"
 std::string members_text(const observed& o, const observe::communicator& c);
 

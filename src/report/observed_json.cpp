@@ -1,4 +1,4 @@
-#include "observe/decision_json.hpp"
+#include "observe/notes.hpp"
 #include "report/diagnosis.hpp"
 #include "statistics/statistics.hpp"
 
@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -29,18 +28,7 @@ json numbers(const std::vector<time_ns>& times) {
 json who(const observed& o, const observe::row& r, const observe::who_often& w) {
     if (w.rank < 0) return json();
     const std::int32_t world = world_rank(o, r, w.rank);
-    const auto at = static_cast<std::size_t>(world);
-    return {
-        {"rank", world}, {"host", world >= 0 && at < o.from.hosts.size() ? o.from.hosts[at] : ""}, {"share", w.share}};
-}
-
-constexpr std::string_view name_of(observe::form f) {
-    switch (f) {
-        case observe::form::nonblocking: return "nonblocking";
-        case observe::form::persistent: return "persistent";
-        case observe::form::blocking: break;
-    }
-    return "blocking";
+    return {{"rank", world}, {"host", o.from.host_of(world)}, {"share", w.share}};
 }
 
 json as_json(const observe::recalled& r) {
@@ -106,7 +94,7 @@ void add_pictures(json& to, const observed& o, const observe::row& r) {
 
 json as_json(const observed& o, std::size_t i, amount how) {
     const observe::row& r = o.from.rows[i];
-    const place& p = o.places[r.site];
+    const code_place& p = o.places[r.site];
     json out{{"communicator", r.communicator},
              {"collective", traits(r.what).name},
              {"form", name_of(r.how)},
@@ -172,7 +160,7 @@ json as_json(const observed& o, std::size_t i, amount how) {
 json as_json(const observed& o, const diagnosis& d) {
     json out = json::array();
     for (const finding& f : d.findings)
-        out.push_back({{"place", place_of(o, f.row)},
+        out.push_back({{"place", row_text(o, f.row)},
                        {"cause", name_of(f.why)},
                        {"ranks", f.ranks},
                        {"waiting_s", in_seconds(f.waiting)},

@@ -1,5 +1,4 @@
-#include "report/embedded.hpp"
-#include "report/observed.hpp"
+#include "report/diagnosis.hpp"
 #include "report/output.hpp"
 
 #include <nlohmann/json.hpp>
@@ -7,6 +6,11 @@
 #include <initializer_list>
 
 namespace rubato::report {
+
+// The page's sources; the build makes them texts (embed.cmake).
+extern const std::string_view page_html, measured_html, observed_html, page_css;
+extern const std::string_view basics_js, charts_js, table_js, tables_js, page_js, observed_js;
+
 namespace {
 
 void replace(std::string& text, std::string_view what, std::string_view by) {
@@ -18,21 +22,20 @@ void replace(std::string& text, std::string_view what, std::string_view by) {
 std::string in_script(const std::string& data) {
     std::string out;
     out.reserve(data.size());
-    for (const char c : data) {
-        if (c == '<')
-            out += "\\u003c";
-        else
-            out += c;
-    }
+    for (const char c : data) out += c == '<' ? std::string("\\u003c") : std::string(1, c);
     return out;
 }
 
-std::string assemble(std::string_view html, std::initializer_list<std::string_view> scripts,
+std::string assemble(std::string_view subject, std::string_view body, std::initializer_list<std::string_view> scripts,
                      const nlohmann::ordered_json& shown) {
-    std::string page(html);
+    std::string page(page_html);
+    replace(page, "<!--subject-->", subject);  // the title
+    replace(page, "<!--subject-->", subject);  // the heading
+    replace(page, "<!--main-->\n", body);
     replace(page, "/*style*/", page_css);
     std::string script;
-    for (const std::string_view part : scripts) script += part;
+    for (const std::string_view each : {basics_js, charts_js, table_js}) script += each;
+    for (const std::string_view each : scripts) script += each;
     replace(page, "/*script*/", script);
     // Last, because nothing in it must be replaced.
     replace(page, "/*data*/", in_script(shown.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)));
@@ -42,11 +45,13 @@ std::string assemble(std::string_view html, std::initializer_list<std::string_vi
 }  // namespace
 
 std::string as_page(const analysis& a) {
-    return assemble(page_html, {basics_js, charts_js, table_js, state_js, tables_js, page_js}, as_json(a));
+    return assemble("measured collectives", measured_html, {tables_js, page_js}, as_json(a));
 }
 
 std::string as_page(const observed& o) {
-    return assemble(observed_html, {basics_js, charts_js, table_js, observed_js}, as_json(o, amount::shown));
+    nlohmann::ordered_json shown = as_json(o, amount::shown);
+    for (const cause_traits& c : causes) shown["causes"][std::string(c.name)] = c.heading;
+    return assemble("an observed program", observed_html, {observed_js}, shown);
 }
 
 }  // namespace rubato::report

@@ -30,7 +30,7 @@ public:
         if (module_ != nullptr && dwfl_module_getelf(module_, &bias_) == nullptr) module_ = nullptr;
     }
 
-    void find(std::uint64_t return_address, place& to) const {
+    void find(std::uint64_t return_address, code_place& to) const {
         if (module_ == nullptr) return;
         const Dwarf_Addr call = return_address - 1 + bias_;  // it returns to what follows the call
         if (const char* name = dwfl_module_addrname(module_, call)) to.function = demangled(name);
@@ -57,17 +57,17 @@ std::string without_folders(const std::string& path) { return std::filesystem::p
 
 }  // namespace
 
-std::string place::text() const {
+std::string code_place::text() const {
     if (function.empty()) return module;
     if (module.empty()) return function;
     return fmt::format("{} ({})", function, line > 0 ? fmt::format("{}:{}", without_folders(file), line) : module);
 }
 
-std::vector<place> find_places(std::span<const observe::site> sites) {
+std::vector<code_place> find_places(std::span<const observe::site> sites) {
     std::map<std::string, module_symbols> modules;
-    std::vector<place> places;
+    std::vector<code_place> places;
     for (const observe::site& s : sites) {
-        place& p = places.emplace_back();
+        code_place& p = places.emplace_back();
         if (s.module.empty() && !s.symbol.empty()) {
             p.function = s.symbol;  // of an imported trace, which has no addresses
             continue;

@@ -6,7 +6,7 @@
 namespace rubato::report {
 
 /// What is known of a call; each may be missing.
-struct place {
+struct code_place {
     std::string module{};  ///< without folders, and the address in it, "libsolver.so+0x1a2b"
     std::string function{};
     std::string file{};
@@ -17,6 +17,6 @@ struct place {
 };
 
 /// From the modules' debugging information, in the modules or installed apart. Never fails: a module may be gone.
-std::vector<place> find_places(std::span<const observe::site> sites);
+std::vector<code_place> find_places(std::span<const observe::site> sites);
 
 }  // namespace rubato::report

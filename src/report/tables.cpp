@@ -9,14 +9,6 @@
 namespace rubato::report {
 namespace {
 
-/// Quotes a field: arrival patterns have commas, host names may have anything.
-std::string csv_text(std::string_view text) {
-    if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
-    std::string out = "\"";
-    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return out + '"';
-}
-
 std::string_view name_of(results::stage s) {
     switch (s) {
         case results::stage::warmup: return "warmup";
@@ -35,7 +27,14 @@ double seconds(time_ns t) { return static_cast<double>(t.count()) / 1e9; }
 
 }  // namespace
 
-void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
+std::string csv_field(std::string_view text) {
+    if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
+    std::string out = "\"";
+    for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + '"';
+}
+
+void write_csv(std::ostream& out, std::span<const results::run> runs) {
     out << "file,run,collective,bytes,pattern,datatype,op,root,ranks,contestant,segments,stage,repetition,late,rank,"
            "host,"
            "arrival_ns,exit_ns,predicted_ns,bound_ns,begun_early,by_tree\n";
@@ -48,19 +47,19 @@ void write_csv(std::ostream& out, const std::vector<results::run>& runs) {
                 return k.in_case == s.in_case && k.name == s.name;
             });
             const std::string begin = fmt::format(
-                "{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_text(r.file), i, c->collective, c->bytes,
-                csv_text(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_text(s.name),
+                "{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(r.file), i, c->collective, c->bytes,
+                csv_field(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_field(s.name),
                 who == r.contestants.end() ? 1 : who->segments, name_of(s.stage), s.repetition, s.late ? 1 : 0);
             for (std::size_t k = 0; k < s.arrivals.size(); ++k)
-                out << fmt::format("{},{},{},{},{},{},{},{},{}\n", begin, k, csv_text(r.how.hosts[k]),
+                out << fmt::format("{},{},{},{},{},{},{},{},{}\n", begin, k, csv_field(r.how.hosts[k]),
                                    s.arrivals[k].count(), s.exits[k].count(),
                                    s.predicted.empty() ? "" : fmt::format("{}", s.predicted[k].count()),
-                                   s.bound.count(), s.begun_early, csv_text(s.by_tree));
+                                   s.bound.count(), s.begun_early, csv_field(s.by_tree));
         }
     }
 }
 
-void write_repro(std::ostream& out, const std::vector<results::run>& runs) {
+void write_repro(std::ostream& out, std::span<const results::run> runs) {
     for (const results::run& r : runs) {
         out << fmt::format(
             "#Command-line arguments: {}\n#@nprocs={}\n#@clocktype=global\n#@sync={}\n#@window_tolerance={}\n",

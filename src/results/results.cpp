@@ -1,10 +1,11 @@
 #include "results/results.hpp"
 
-#include "files/json_lines.hpp"
-#include "results/json_time.hpp"
+#include "files/json_time.hpp"
+#include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -72,6 +73,25 @@ void read_file(const std::string& file, std::vector<run>& runs) {
     });
 }
 
+using group = std::vector<const overlap*>;
+
+template <class Value>
+double median_of(const group& g, Value value) {
+    std::vector<double> values;
+    for (const overlap* o : g) values.push_back(static_cast<double>(value(*o).count()));
+    return median(values);
+}
+
+overlap_summary summary_of(const group& g) {
+    overlap_summary s{g[0]->name, g[0]->method, g[0]->tests, g.size()};
+    s.total = median_of(g, [](const overlap& o) { return o.total; });
+    s.computation = median_of(g, [](const overlap& o) { return o.computation; });
+    s.visible = std::max(0., median_of(g, visible));
+    s.in_calls = median_of(g, in_calls);
+    s.overhead = std::max(0., median_of(g, [](const overlap& o) { return o.overhead; }));
+    return s;
+}
+
 }  // namespace
 
 std::vector<run> read(std::span<const std::string> files) {
@@ -136,30 +156,21 @@ void recorder::line(const char* kind, const json& fields) {
                     "what is in it can be read; make room, then go on with --resume");
 }
 
+template <class T>
+void recorder::keep(std::vector<T>& all, const char* kind, const T& one) {
+    all.push_back(one);
+    line(kind, one);
+}
+
 void recorder::add(const conditions& c) {
     run_.how = c;
     line("run", c);
 }
-void recorder::add(const measured_case& c) {
-    run_.cases.push_back(c);
-    line("case", c);
-}
-void recorder::add(const contestant& c) {
-    run_.contestants.push_back(c);
-    line("contestant", c);
-}
-void recorder::add(const sample& s) {
-    run_.samples.push_back(s);
-    line("sample", s);
-}
-void recorder::add(const timeline& t) {
-    run_.timelines.push_back(t);
-    line("timeline", t);
-}
-void recorder::add(const overlap& o) {
-    run_.overlaps.push_back(o);
-    line("overlap", o);
-}
+void recorder::add(const measured_case& c) { keep(run_.cases, "case", c); }
+void recorder::add(const contestant& c) { keep(run_.contestants, "contestant", c); }
+void recorder::add(const sample& s) { keep(run_.samples, "sample", s); }
+void recorder::add(const timeline& t) { keep(run_.timelines, "timeline", t); }
+void recorder::add(const overlap& o) { keep(run_.overlaps, "overlap", o); }
 void recorder::add_clock(time_ns e) {
     run_.how.clock_error = std::max(run_.how.clock_error, e);
     line("clock", {{"error", e.count()}});
@@ -167,6 +178,36 @@ void recorder::add_clock(time_ns e) {
 void recorder::add_done(std::int32_t in_case) {
     mark_done(run_, in_case);
     line("done", {{"in_case", in_case}});
+}
+
+time_ns in_calls(const overlap& o) { return o.initiation + o.testing + o.waiting; }
+time_ns visible(const overlap& o) { return o.total - o.computation; }
+
+double hidden_share(double seen, double blocking) { return blocking > 0 ? std::clamp(1 - seen / blocking, 0., 1.) : 0; }
+
+std::vector<overlap_summary> summarise(std::span<const overlap> samples) {
+    std::vector<group> groups;
+    for (const overlap& o : samples) {
+        const auto found = std::ranges::find_if(groups, [&o](const group& g) {
+            return g[0]->name == o.name && g[0]->method == o.method && g[0]->tests == o.tests;
+        });
+        if (found == groups.end())
+            groups.push_back({&o});
+        else
+            found->push_back(&o);
+    }
+    std::vector<overlap_summary> all;
+    all.reserve(groups.size());
+    for (const group& g : groups) all.push_back(summary_of(g));
+    for (overlap_summary& s : all) {
+        if (s.computation <= 0 && s.total > 0) s.busy = s.overhead / s.total;
+        const auto blocking = std::ranges::find_if(
+            all, [&s](const overlap_summary& b) { return b.name == s.name && b.method == "blocking"; });
+        if (blocking == all.end() || s.computation <= 0) continue;
+        s.hidden = hidden_share(s.visible, blocking->total);
+        s.freed = hidden_share(s.in_calls, blocking->in_calls);
+    }
+    return all;
 }
 
 }  // namespace rubato::results

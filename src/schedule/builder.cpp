@@ -49,55 +49,37 @@ block builder::add_scratch(std::size_t count) {
 }
 
 builder::step_id builder::send(rank to, slice data, std::initializer_list<step_id> after) {
-    step s;
-    s.kind = step_kind::send;
-    s.from = data.where;
-    s.source = data.first;
-    s.shape = data.shape;
-    s.count = data.count;
-    s.peer = to.value;
-    s.message = numbers_of(to.value).sent++;
-    return add(s, std::span(after.begin(), after.size()));
+    return add({.kind = step_kind::send,
+                .from = data.where,
+                .source = data.first,
+                .shape = data.shape,
+                .count = data.count,
+                .peer = to.value,
+                .message = numbers_of(to.value).sent++},
+               std::span(after.begin(), after.size()));
 }
 
 builder::step_id builder::recv(rank from, slice data, std::initializer_list<step_id> after) {
-    step s;
-    s.kind = step_kind::recv;
-    s.to = data.where;
-    s.target = data.first;
-    s.shape = data.shape;
-    s.count = data.count;
-    s.peer = from.value;
-    s.message = numbers_of(from.value).received++;
-    return add(s, std::span(after.begin(), after.size()));
+    return add({.kind = step_kind::recv,
+                .to = data.where,
+                .target = data.first,
+                .shape = data.shape,
+                .count = data.count,
+                .peer = from.value,
+                .message = numbers_of(from.value).received++},
+               std::span(after.begin(), after.size()));
 }
 
 builder::step_id builder::combine(slice left, slice into) {
     assert(left.count == into.count);
-    step s;
-    s.kind = step_kind::combine;
-    s.from = left.where;
-    s.source = left.first;
-    s.to = into.where;
-    s.target = into.first;
-    s.shape = into.shape;
-    s.count = into.count;
-    return add(s, {});
+    return add({step_kind::combine, left.where, into.where, left.first, into.first, into.shape, into.count}, {});
 }
 
 void builder::copy(slice from, slice to) {
     assert(from.count == to.count);
     if (from.where == to.where && from.first == to.first) return;
-    step s;
-    s.kind = step_kind::copy;
-    s.from = from.where;
-    s.source = from.first;
-    s.to = to.where;
-    s.target = to.first;
     // Sizes are those of the destination; a scratch slot may be larger than its data.
-    s.shape = to.shape;
-    s.count = to.count;
-    add(s, {});
+    add({step_kind::copy, from.where, to.where, from.first, to.first, to.shape, to.count}, {});
 }
 
 void builder::fence() {

@@ -59,7 +59,7 @@ template <class Sized>
 void shape_table::add_of(key_view k, Sized sized) {
     if (of_rank_.empty() || !std::ranges::equal(k, last_key_)) {
         auto found = known_.find(k);
-        if (found == known_.end()) found = known_.emplace(key(k.begin(), k.end()), make(sized())).first;
+        if (found == known_.end()) found = known_.emplace(shape_key(k.begin(), k.end()), make(sized())).first;
         last_key_ = found->first;
         of_rank_.push_back(found->second);
     } else {

@@ -3,18 +3,81 @@
 // In most algorithms ranks do the same at different places: seen from each, the peers are as far away and the messages
 // as long. Such ranks share a *shape*, so that a million of them need no more than their own state. Schedules are made,
 // added and dropped rank by rank.
+//
+// What simulators read: peers as distances, lengths as bytes. Ranks that do the same from where they stand share a
+// shape, so a schedule is made, compared and dropped, and a rank keeps 12 bytes of state per step. A dissemination
+// among 2^20 ranks has one shape, a binomial tree 21, plans by arrival as many as ranks.
 #pragma once
 
-#include "schedule/sized.hpp"
+#include "rubato/layout.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 namespace rubato {
+
+// One rank's steps with their sizes: what an interpreter needs that moves no data. A schedule and its layout make one,
+// and so does a program that names no buffers.
+
+struct sized_step {
+    step_kind kind = step_kind::copy;
+    bool needs_arrival = true;
+    std::int32_t peer = -1;     ///< of send and recv
+    std::uint32_t message = 0;  ///< as step::message
+    std::int64_t bytes = 0;
+    std::int64_t work = 0;  ///< ns that a combine computes, beside what its bytes cost
+
+    bool operator==(const sized_step&) const = default;
+    bool is_message() const { return kind == step_kind::send || kind == step_kind::recv; }
+};
+
+/// A step that waits until another one has begun: a send, when its rank's processor has begun it; a receive, when it
+/// waits for nothing but its message.
+struct after_begin {
+    std::uint32_t step;
+    std::uint32_t begun;
+
+    bool operator==(const after_begin&) const = default;
+};
+
+struct sized_schedule {
+    std::int64_t scratch = 0;  ///< bytes
+    std::vector<sized_step> steps{};
+    std::vector<std::uint32_t> first_dependency{0};  ///< steps.size() + 1 offsets into `dependencies`
+    std::vector<std::uint32_t> dependencies{};
+    std::vector<after_begin> after{};
+
+    bool operator==(const sized_schedule&) const = default;
+
+    std::span<const std::uint32_t> dependencies_of(std::size_t s) const {
+        return std::span(dependencies).subspan(first_dependency[s], first_dependency[s + 1] - first_dependency[s]);
+    }
+    /// The next step, which waits for the end of these.
+    void add(const sized_step& s, std::span<const std::uint32_t> waits_for) {
+        steps.push_back(s);
+        dependencies.insert(dependencies.end(), waits_for.begin(), waits_for.end());
+        first_dependency.push_back(static_cast<std::uint32_t>(dependencies.size()));
+    }
+};
+
+/// The layout's units are bytes.
+inline sized_step size_step(const schedule& s, const step& t, const layout& sizes) {
+    return {t.kind, t.needs_arrival(), t.peer, t.is_message() ? t.message : 0, sizes.length(s, t)};
+}
+/// Overwrites what `made` was.
+inline void size_schedule(const schedule& s, const layout& sizes, sized_schedule& made) {
+    made.scratch = sizes.scratch_units(s);
+    made.steps.clear();
+    for (const step& t : s.steps) made.steps.push_back(size_step(s, t, sizes));
+    made.first_dependency = s.first_dependency;
+    made.dependencies = s.dependencies;
+    made.after.clear();
+}
 
 struct shape_step {
     std::int64_t bytes = 0;
@@ -71,6 +134,12 @@ struct RUBATO_API shape {
     static std::uint32_t find(const std::vector<end>& ends, std::uint32_t distance, std::uint32_t message);
 };
 
+/// A step of a rank.
+struct rank_step {
+    std::uint32_t rank;
+    std::uint32_t step;
+};
+
 /// The schedules of all ranks.
 class RUBATO_API shape_table {
 public:
@@ -91,6 +160,16 @@ public:
     /// Where the rank's steps begin, if all ranks' steps are numbered; and of the rank behind the last, the end.
     const std::vector<std::uint64_t>& first() const { return first_; }
 
+    const shape_step& of(const rank_step& s) const { return of(s.rank).steps[s.step]; }
+    /// If all ranks' steps are numbered.
+    std::uint64_t number_of(const rank_step& s) const { return first_[s.rank] + s.step; }
+    /// Calls f(rank_step, shape_step) for each step of each rank.
+    template <class F>
+    void each(F f) const {
+        for (std::uint32_t r = 0; r < ranks_; ++r)
+            for (std::uint32_t s = 0; s < of(r).size(); ++s) f(rank_step{r, s}, of(r).steps[s]);
+    }
+
     /// Throws: the rank never runs that step.
     [[noreturn]] void deadlock(std::uint32_t rank, std::uint32_t step) const;
     /// The peer of a rank's step, which must have one.
@@ -109,7 +188,7 @@ public:
 
 private:
     // All that tells shapes apart, and so short that most ranks' can be compared with the one before.
-    using key = std::vector<std::uint64_t>;
+    using shape_key = std::vector<std::uint64_t>;
     using key_view = std::span<const std::uint64_t>;
     struct hashed {
         using is_transparent = void;
@@ -129,8 +208,8 @@ private:
 
     std::uint32_t ranks_;
     std::deque<shape> shapes_{};
-    std::unordered_map<key, shape*, hashed, same> known_{};
-    key key_{};               // of the schedule being added, and room
+    std::unordered_map<shape_key, shape*, hashed, same> known_{};
+    shape_key key_{};         // of the schedule being added, and room
     key_view last_key_{};     // of the one before
     sized_schedule sized_{};  // one that was sized
     std::vector<shape*> of_rank_{};

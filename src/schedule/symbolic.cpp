@@ -23,7 +23,7 @@ private:
     std::size_t done_ = 0;
 };
 
-using memory = std::vector<std::optional<value>>;
+using buffer_values = std::vector<std::optional<value>>;
 using rank_set = std::vector<bool>;
 
 void join(rank_set& all, const rank_set& more) {
@@ -51,7 +51,7 @@ private:
 };
 
 struct rank_state {
-    std::array<memory, 3> buffers{};
+    std::array<buffer_values, 3> buffers{};
     std::vector<bool> done{};
     std::vector<rank_set> arrived{};  // of a barrier: who must have arrived before each step ends
     queue sends{}, recvs{}, local{};

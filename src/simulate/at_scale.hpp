@@ -8,12 +8,15 @@
 
 namespace rubato {
 
+class shared_cables;
+
 /// The schedules of an algorithm. `layouts`: one for all ranks, or one per rank; their units are bytes.
 RUBATO_API shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts);
 
-// As simulate.hpp and cost.hpp have them. A simulation notes in the shapes what its model makes of their steps.
+// As simulate.hpp and cost.hpp have them. A simulation notes in the shapes what its model makes of their steps. With
+// cables, these say which ranks share a host.
 RUBATO_API simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
-                               const simulation_options& options = {});
+                               const simulation_options& options = {}, shared_cables* cables = nullptr);
 RUBATO_API cost count_cost(const shape_table& ranks);
 
 }  // namespace rubato

@@ -62,10 +62,7 @@ public:
             if (a.who != root_) free = std::max(free, a.time) + block();
         return std::max(last(), ranks_.size() > 1 ? free + link_.latency : last());
     }
-    time_ns scatter() const {
-        const auto others = static_cast<time_ns::rep>(ranks_.size() - 1);
-        return others > 0 ? std::max(last(), root_arrives() + others * block() + link_.latency) : last();
-    }
+    time_ns scatter() const { return std::max(last(), others_blocks(root_arrives())); }
 
     /// A rank's link receives a block of every other rank, in the order of arrival; the first rank's own does not pass.
     time_ns allgather() const {
@@ -75,10 +72,7 @@ public:
     }
 
     /// All of the last rank's data except its own block leaves it; in a reduction, too, as no other rank has any of it.
-    time_ns last_ones_blocks() const {
-        const auto others = static_cast<time_ns::rep>(ranks_.size() - 1);
-        return others > 0 ? last() + others * block() + link_.latency : last();
-    }
+    time_ns last_ones_blocks() const { return others_blocks(last()); }
 
     /// The vector of rank r has to reach all ranks after it.
     time_ns scan() const {
@@ -97,6 +91,11 @@ private:
         std::int32_t who;
     };
 
+    /// When a block for each other rank has left a link.
+    time_ns others_blocks(time_ns begin) const {
+        const auto others = static_cast<time_ns::rep>(ranks_.size() - 1);
+        return others > 0 ? begin + others * block() + link_.latency : begin;
+    }
     time_ns data(double bytes) const { return time_within(bytes * link_.ns_per_byte); }
     time_ns block() const { return data(bytes_ / static_cast<double>(ranks_.size())); }
 

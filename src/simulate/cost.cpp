@@ -10,32 +10,24 @@ namespace {
 /// The most messages on a chain. A message begins when its send waits for nothing more; its receive waits for it.
 std::int64_t longest_chain(const shape_table& ranks) {
     constexpr std::uint32_t done = UINT32_MAX;
-    struct place {
-        std::uint32_t rank;
-        std::uint32_t step;
-    };
     std::vector<std::uint32_t> waits(ranks.first().back());
     std::vector<std::uint32_t> before(waits.size());  // messages
-    const auto at = [&](const place& p) { return ranks.first()[p.rank] + p.step; };
-    std::vector<place> runnable;
-    const auto release = [&](const place& p, std::uint32_t chain) {
+    const auto at = [&](const rank_step& p) { return ranks.number_of(p); };
+    std::vector<rank_step> runnable;
+    const auto release = [&](const rank_step& p, std::uint32_t chain) {
         before[at(p)] = std::max(before[at(p)], chain);
         if (--waits[at(p)] == 0) runnable.push_back(p);
     };
-    const auto each = [&](auto f) {
-        for (std::uint32_t r = 0; r < ranks.ranks(); ++r)
-            for (std::uint32_t s = 0; s < ranks.of(r).size(); ++s) f(place{r, s}, ranks.of(r).steps[s]);
-    };
-    each([&](const place& p, const shape_step& t) {
+    ranks.each([&](const rank_step& p, const shape_step& t) {
         waits[at(p)] = t.waits_for + (t.kind == step_kind::recv ? 1 : 0);
         if (waits[at(p)] == 0) runnable.push_back(p);
     });
     std::uint32_t longest = 0;
     while (!runnable.empty()) {
-        const place p = runnable.back();
+        const rank_step p = runnable.back();
         runnable.pop_back();
         waits[at(p)] = done;
-        const shape_step& t = ranks.of(p.rank).steps[p.step];
+        const shape_step& t = ranks.of(p);
         const bool message = t.kind == step_kind::send || t.kind == step_kind::recv;
         const std::uint32_t chain = before[at(p)] + (message ? 1 : 0);
         longest = std::max(longest, chain);
@@ -49,7 +41,7 @@ std::int64_t longest_chain(const shape_table& ranks) {
         if (t.is_awaited)
             ranks.of(p.rank).each_after(p.step, [&](std::uint32_t f) { release({p.rank, f}, before[at(p)]); });
     }
-    each([&](const place& p, const shape_step& /*t*/) {
+    ranks.each([&](const rank_step& p, const shape_step& /*t*/) {
         if (waits[at(p)] != done) ranks.deadlock(p.rank, p.step);
     });
     return longest;

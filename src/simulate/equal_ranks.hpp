@@ -2,7 +2,7 @@
 // costs nothing.
 #pragma once
 
-#include "simulate/run.hpp"
+#include "simulate/shared_cables.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,9 +18,30 @@ struct loggp_costs {
     std::int64_t g;
     std::int64_t ahead;  ///< so many gaps' time messages may leave before they are over
     bool cpu_sends;      ///< the CPU moves the bytes, not the interface
+    bool hands_over;     ///< messages that do not wait for their receiver are given to shared cables whole
 
     bool is_logfgp() const { return ahead > 0 || o_min != o; }
 };
+
+/// Sets what messages and combines take under LogGP and LogGOPS. `waits(model, bytes)`: a message waits for its
+/// receiver. Returns whether any does.
+template <class Model, class Waits>
+bool set_spans(const Model& m, const Model& inside, run_of_ranks& r, Waits waits) {
+    bool any_waits = false;
+    for (shape& each : r.shapes().all())
+        for (shape_step& s : each.steps) {
+            const auto bytes = static_cast<double>(s.bytes);
+            if (s.kind == step_kind::combine) s.span[between] = whole_ns(m.combine * bytes) + s.work;
+            if (s.kind != step_kind::send && s.kind != step_kind::recv) continue;
+            for (const link_kind link : {between, within}) {
+                const Model& along = link == between ? m : inside;
+                s.synchronous[link] = waits(along, s.bytes);
+                s.span[link] = whole_ns(along.G * std::max(bytes - 1, 0.0));
+                any_waits |= s.synchronous[link];
+            }
+        }
+    return any_waits;
+}
 
 /// All ranks are alike, under LogGP, and no message waits for its receiver.
 class equal_ranks {
@@ -43,9 +64,11 @@ public:
             free = begin + busy;
             return begin;
         }
+        void passed(std::int64_t) {}
     };
 
     static constexpr bool shares_links() { return false; }
+    static constexpr shared_cables* cables() { return nullptr; }
     static std::size_t hosts() { return 0; }
     static std::uint32_t host_of(std::uint32_t) { return 0; }
     static link_kind link(std::uint32_t, std::uint32_t) { return between; }
@@ -56,7 +79,8 @@ public:
     }
 };
 
-/// Ranks on hosts, which may share links; slow ranks and links; noise; messages that wait for their receiver; LogfGP.
+/// Ranks on hosts, which may share links or cables; slow ranks and links; noise; messages that wait for their receiver;
+/// LogfGP.
 class unequal_ranks {
 public:
     /// The ranks from `first` to before `end`.
@@ -91,9 +115,12 @@ public:
             wire_end = begin + transfer;
             return begin;
         }
+        /// The last byte of a message on shared cables has.
+        void passed(std::int64_t time) { wire_end = std::max(wire_end, time); }
     };
 
     bool shares_links() const { return r_.shares_links(); }
+    shared_cables* cables() const { return r_.cables(); }
     std::size_t hosts() const { return r_.hosts(); }
     std::uint32_t host_of(std::uint32_t rank) const { return r_.host_of(rank); }
     link_kind link(std::uint32_t a, std::uint32_t b) const { return r_.link(a, b); }

@@ -24,9 +24,14 @@
 //
 // Hoefler & Moor 2014: the CPU itself sends, so it is busy for o + x with x = sG; there is no interface to wait for.
 //
+// On shared cables, the interface gives a message to the network every g, and each takes as long there as the cables
+// allow: those to different ranks are under way at once, those to one rank follow each other after g. With a rendezvous
+// size, smaller ones leave their host in turn. The receiver's interface is not busy: its cable is. A CPU that sends
+// itself (Hoefler & Moor 2014) is busy until the last byte has left.
+//
 // L, o and g are rounded to whole nanoseconds, and x once per message.
+#include "simulate/event_queue.hpp"
 #include "simulate/loggp_ranks.hpp"
-#include "simulate/windows.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -43,8 +48,9 @@ unsigned shift_for(const std::array<loggp_costs, 2>& c, bool at_once) {
 template <class Machine>
 void run_on(const std::array<loggp_costs, 2>& c, bool synchronous, run_of_ranks& r) {
     constexpr std::uint32_t fewest = 1U << 14;  // ranks of a core: with fewer, waiting for the others takes longer
-    const unsigned shift = shift_for(c, synchronous || r.shares_links());
-    const std::uint32_t n = r.shares_links() ? 1 : std::clamp(r.ranks() / fewest, 1U, r.cores());
+    const bool in_one_order = r.shares_links() || r.cables() != nullptr;
+    const unsigned shift = shift_for(c, synchronous || in_one_order);
+    const std::uint32_t n = in_one_order ? 1 : std::clamp(r.ranks() / fewest, 1U, r.cores());
     std::vector<loggp_ranks<Machine>> parts;
     parts.reserve(n);
     for (std::uint32_t i = 0; i < n; ++i) parts.emplace_back(c, shift, r, i, n);
@@ -63,26 +69,15 @@ void run_all(const loggp_costs& c, const loggp_costs& inside, bool synchronous, 
 loggp_costs costs_of(const loggp& m) {
     const std::int64_t g = whole_ns(m.g);
     const std::int64_t ahead = whole_ns(static_cast<double>(m.f - 1) * static_cast<double>(g));
-    return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.least_o()), g, ahead, false};
+    return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.least_o()), g, ahead, false, m.rendezvous != loggp{}.rendezvous};
 }
-loggp_costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.o), 0, 0, true}; }
+loggp_costs costs_of(const loggp5& m) { return {whole_ns(m.L), whole_ns(m.o), whole_ns(m.o), 0, 0, true, false}; }
 
 }  // namespace
 
 void run(const loggp& m, const loggp& inside, run_of_ranks& r) {
-    bool synchronous = false;
-    for (shape& each : r.shapes().all())
-        for (shape_step& s : each.steps) {
-            const auto bytes = static_cast<double>(s.bytes);
-            if (s.kind == step_kind::combine) s.span[0] = whole_ns(m.combine * bytes) + s.work;
-            if (s.kind != step_kind::send && s.kind != step_kind::recv) continue;
-            for (const link_kind link : {between, within}) {
-                const loggp& along = link == between ? m : inside;
-                s.synchronous[link] = s.bytes >= along.rendezvous;
-                s.span[link] = whole_ns(along.G * std::max(bytes - 1, 0.0));
-                synchronous |= s.synchronous[link];
-            }
-        }
+    const bool synchronous =
+        set_spans(m, inside, r, [](const loggp& n, std::int64_t bytes) { return bytes >= n.rendezvous; });
     run_all(costs_of(m), costs_of(inside), synchronous, r);
 }
 

@@ -1,10 +1,11 @@
 // Some of the ranks of a simulation under LogGP, by the rules at the head of loggp.cpp, on a machine (equal_ranks.hpp).
 //
 // What a rank does takes effect on another one after o + L at the earliest. So time is cut into windows that are no
-// longer: within one, ranks do not depend on each other, and each handles its events in the order of time, then of
-// step. Messages that wait for their receiver have no such delay; with them, a window is a nanosecond. Ranks that share
-// their host's interfaces depend on each other, so then the events of all ranks are handled in one order. A shared
-// interface serves messages in the order in which the CPUs give them to it.
+// longer, a power of two of nanoseconds: within one, ranks do not depend on each other, and each handles its events in
+// the order of time, then of step. Messages that wait for their receiver have no such delay, and L and o may be 0; then
+// a window is a nanosecond. Ranks that share their host's interfaces or cables depend on each other, so then the events
+// of all ranks are handled in one order. A shared interface serves messages in the order in which the CPUs give them to
+// it.
 #pragma once
 
 #include "simulate/equal_ranks.hpp"
@@ -12,7 +13,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,7 +34,11 @@ public:
           machine_(r, first_, end_),
           hosts_(machine_.hosts()),
           queue_(shift),
-          told_(parts) {}
+          told_(parts) {
+        if (machine_.cables() == nullptr) return;
+        cables_.emplace(r, c[between].g);
+        sends_.resize(r.ranks());
+    }
 
     void begin() {
         states_.reserve(end_ - first_);
@@ -40,11 +47,17 @@ public:
             begin(r);
         }
     }
-    std::int64_t next_window() const { return queue_.next_window(); }
+    std::int64_t next_window() {
+        const std::int64_t mine = queue_.next_window();
+        return machine_.cables() == nullptr ? mine : std::min(mine, cables_->next());
+    }
     /// All events of the window that is next.
     void run(std::int64_t window) {
         queue_.take(window, batch_);
-        if (machine_.shares_links()) {  // then ranks of a host do depend on each other within it
+        if (in_one_order()) {  // then ranks do depend on each other within it
+            if (machine_.cables() != nullptr)
+                cables_->run_until(
+                    window, [&](std::uint32_t rank, std::uint32_t step) { add(window, rank, event::heard(step)); });
             for (const event& e : batch_) add(e.time, e.rank, e.what);
             return handle();
         }
@@ -73,7 +86,8 @@ private:
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::uint32_t done = run_of_ranks::done;
     static constexpr std::uint32_t message = 1U << 31;       // in `waits`: it waits for the other side, too
-    static constexpr std::uint32_t handing_over = done - 1;  // the CPU is busy with it; where ranks share interfaces
+    static constexpr std::uint32_t handing_over = done - 1;  // the CPU is busy with it; if all events are in one order
+    static constexpr std::uint32_t on_cables = done - 2;     // its last byte has not left
 
     struct interfaces {
         typename Machine::port out{};
@@ -103,6 +117,7 @@ private:
         __builtin_prefetch(s.at.waits + step, 1);
     }
 
+    bool in_one_order() const { return machine_.shares_links() || machine_.cables() != nullptr; }
     void enter(std::uint32_t r) {
         me_ = r;
         my_ = &states_[r - first_];
@@ -147,7 +162,7 @@ private:
             std::ranges::pop_heap(now_, std::greater<>{});
             const own_event e = now_.back();
             now_.pop_back();
-            if (machine_.shares_links()) enter(static_cast<std::uint32_t>(e.what >> 32));
+            if (in_one_order()) enter(static_cast<std::uint32_t>(e.what >> 32));
             const auto what = static_cast<std::uint32_t>(e.what);
             if (event::is_heard(what))
                 hear(event::step_of(what), e.time);
@@ -189,9 +204,11 @@ private:
     void hear(std::uint32_t s, std::int64_t time) {
         const run_of_ranks::view& my = my_->at;
         if (my.waits[s] == handing_over) return hand_over(s, my.ready[s], time);
+        if (machine_.cables() != nullptr && my.waits[s] == on_cables) return has_left(s, time);
         if (my.waits[s] == done || (my.waits[s] & message) == 0) return;  // the message was sent twice
         const shape_step& t = step_of(s);
-        if (t.kind == step_kind::recv) time = pass(t, peer_of(t), time, &interfaces::in).end;
+        if (t.kind == step_kind::recv && machine_.cables() == nullptr)
+            time = pass(t, peer_of(t), time, &interfaces::in).end;
         my.ready[s] = std::max(my.ready[s], time);
         my.waits[s] &= ~message;
         if (my.waits[s] == 0) is_ready(s);
@@ -201,6 +218,11 @@ private:
     void run_step(std::uint32_t s, std::int64_t time) {
         const shape_step& t = step_of(s);
         if (t.kind == step_kind::copy) return finish(s, time, time);
+        if (t.kind == step_kind::send && t.next[0] != none) my_->at.release(t.next[0], time, issuing());
+        if (machine_.cables() != nullptr && sends_[me_].now) return sends_[me_].held.push_back(s);
+        run_on_cpu(s, t, time);
+    }
+    void run_on_cpu(std::uint32_t s, const shape_step& t, std::int64_t time) {
         auto& cpu = my_->cpu;
         const std::int64_t begin = std::max(time, cpu.free);
         if (t.kind == step_kind::combine) {
@@ -216,9 +238,10 @@ private:
             return finish(s, begin, cpu.free);
         }
         const std::int64_t o = interfaces_to(link).out.to_send(begin, c);
-        cpu.free = machine_.end_of_work(me_, begin, o, c.cpu_sends ? machine_.on_link(me_, peer, t.span[link]) : 0);
-        if (t.next[0] != none) my_->at.release(t.next[0], time, issuing());
-        if (!machine_.shares_links()) return hand_over(s, begin, cpu.free);
+        const bool moves = c.cpu_sends && !uses_cables(t, link);
+        cpu.free = machine_.end_of_work(me_, begin, o, moves ? machine_.on_link(me_, peer, t.span[link]) : 0);
+        if (machine_.cables() != nullptr) sends_[me_].now = c.cpu_sends && !moves;
+        if (!in_one_order()) return hand_over(s, begin, cpu.free);
         my_->at.waits[s] = handing_over;
         my_->at.ready[s] = begin;
         queue_.push({cpu.free, me_, event::heard(s)});
@@ -227,9 +250,43 @@ private:
     void hand_over(std::uint32_t s, std::int64_t begin, std::int64_t time) {
         const shape_step& t = step_of(s);
         const std::uint32_t peer = peer_of(t);
+        const link_kind link = link_to(peer, t);
+        const loggp_costs& c = c_[link];
+        if (machine_.cables() != nullptr) {
+            time = my_->own.out.pass(time, 0, c.g, c);
+            if (!uses_cables(t, link)) return leave(s, t, begin, time + (c.cpu_sends ? 0 : t.span[link]));
+            my_->at.waits[s] = on_cables;
+            my_->at.ready[s] = begin;
+            const auto bytes = static_cast<double>(t.bytes);
+            const bool in_turn = c.hands_over && !machine_.is_synchronous(t, link);
+            return cables_->send({time, me_, s, c.cpu_sends ? bytes : std::max(bytes - 1, 0.0), in_turn});
+        }
         const span sent = pass(t, peer, time, &interfaces::out);
-        if (t.distance != none) tell(peer, t, sent.begin + c_[link_to(peer, t)].L);
+        if (t.distance != none) tell(peer, t, sent.begin + c.L);
         finish(s, begin, sent.end);
+    }
+
+    bool uses_cables(const shape_step& t, link_kind link) const {
+        return machine_.cables() != nullptr && link == between && t.distance != none;
+    }
+    /// The last byte of a message has left, by cables or within the host.
+    void leave(std::uint32_t s, const shape_step& t, std::int64_t begin, std::int64_t end) {
+        const std::uint32_t peer = peer_of(t);
+        if (t.distance != none) tell(peer, t, end + c_[link_to(peer, t)].L);
+        finish(s, begin, end);
+    }
+    void has_left(std::uint32_t s, std::int64_t time) {
+        my_->own.out.passed(time);
+        leave(s, step_of(s), my_->at.ready[s], time);
+        cpu_sending& mine = sends_[me_];
+        if (!mine.now) return;
+        mine.now = false;
+        my_->cpu.free = time;
+        while (!mine.now && !mine.held.empty()) {
+            const std::uint32_t next = mine.held.front();
+            mine.held.pop_front();
+            run_on_cpu(next, step_of(next), time);
+        }
     }
 
     struct span {
@@ -258,6 +315,14 @@ private:
     std::vector<interfaces> hosts_;  // if their ranks share links
     event_queue queue_;
     std::vector<std::vector<event>> told_;  // to ranks of others, by part
+
+    std::optional<messages_on_cables> cables_{};
+    /// A CPU that moves a message's bytes on cables is busy until it is told that they have left.
+    struct cpu_sending {
+        bool now = false;
+        std::deque<std::uint32_t> held{};  ///< steps that wait for the CPU
+    };
+    std::vector<cpu_sending> sends_{};  // of each rank, with cables
 
     // Of the present window.
     std::vector<event> batch_{};

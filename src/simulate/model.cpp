@@ -1,5 +1,6 @@
 #include "rubato/model.hpp"
 
+#include "core/overloaded.hpp"
 #include "core/portable.hpp"
 #include "core/text.hpp"
 #include "simulate/model_file.hpp"
@@ -20,12 +21,6 @@ constexpr std::array energy_units{
 constexpr std::array power_units{unit{"", 1.}, unit{"W", 1.}, unit{"mW", 1., 1e3}};
 
 double parse_power(std::string_view text) { return parse_with_unit(text, power_units, "number of watts", "0.5W"); }
-
-}  // namespace
-
-double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
-
-namespace {
 
 /// In a suitable unit, if it reads back as the same number.
 std::string format_energy(double joules) {
@@ -59,20 +54,29 @@ constexpr std::array table{
 
 double time(const parameters& given, std::string_view name) { return parse_time_exact(given.get(name)); }
 
-decltype(model::network) parse_network(std::string_view name, const parameters& given) {
-    if (name == "hockney") return hockney{time(given, "alpha"), time(given, "beta"), time(given, "gamma")};
-    if (name == "loggp5") return loggp5{time(given, "L"), time(given, "o"), time(given, "G")};
-    if (name == "loggops") {
-        loggops m{time(given, "L"), time(given, "o"), time(given, "g"), time(given, "G")};
-        if (const auto text = given.find("S")) m.S = parse_bytes(*text);
-        if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
-        return m;
-    }
-    const bool bounds = name == "logfgp";
-    loggp m{time(given, "L"), time(given, bounds ? "omax" : "o"), time(given, "g"), time(given, "G")};
+using any_network = decltype(model::network);
+
+any_network parse_hockney(const parameters& given) {
+    return hockney{time(given, "alpha"), time(given, "beta"), time(given, "gamma")};
+}
+any_network parse_loggp5(const parameters& given) {
+    return loggp5{time(given, "L"), time(given, "o"), time(given, "G")};
+}
+any_network parse_loggops(const parameters& given) {
+    loggops m{time(given, "L"), time(given, "o"), time(given, "g"), time(given, "G")};
+    if (const auto text = given.find("S")) m.S = parse_bytes(*text);
+    if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
+    return m;
+}
+loggp parse_loggp_with(const parameters& given, std::string_view o) {
+    loggp m{time(given, "L"), time(given, o), time(given, "g"), time(given, "G")};
     if (const auto text = given.find("combine")) m.combine = parse_time_exact(*text);
     if (const auto text = given.find("rendezvous")) m.rendezvous = parse_bytes(*text);
-    if (!bounds) return m;
+    return m;
+}
+any_network parse_loggp(const parameters& given) { return parse_loggp_with(given, "o"); }
+any_network parse_logfgp(const parameters& given) {
+    loggp m = parse_loggp_with(given, "omax");
     m.o_min = time(given, "omin");
     if (m.o_min > m.o)
         throw error(fmt::format("omin={} is more than omax={}", given.get("omin"), given.get("omax")),
@@ -81,36 +85,36 @@ decltype(model::network) parse_network(std::string_view name, const parameters& 
     return m;
 }
 
-struct kind {
+struct model_kind {
     std::string_view name;
+    any_network (*parse)(const parameters& given);
     std::array<std::string_view, 12> takes;  // empty ones are none
 };
 constexpr std::array kinds{
-    kind{"hockney", {"alpha", "beta", "gamma", "e", "E", "static", "descriptor"}},
-    kind{"loggp", {"L", "o", "g", "G", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
-    kind{"logfgp", {"L", "omin", "omax", "g", "G", "f", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
-    kind{"loggp5", {"L", "o", "G", "e", "E", "static", "descriptor"}},
-    kind{"loggops", {"L", "o", "g", "G", "S", "combine", "e", "E", "static", "descriptor"}},
+    model_kind{"hockney", parse_hockney, {"alpha", "beta", "gamma", "e", "E", "static", "descriptor"}},
+    model_kind{"loggp", parse_loggp, {"L", "o", "g", "G", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
+    model_kind{"logfgp",
+               parse_logfgp,
+               {"L", "omin", "omax", "g", "G", "f", "combine", "rendezvous", "e", "E", "static", "descriptor"}},
+    model_kind{"loggp5", parse_loggp5, {"L", "o", "G", "e", "E", "static", "descriptor"}},
+    model_kind{"loggops", parse_loggops, {"L", "o", "g", "G", "S", "combine", "e", "E", "static", "descriptor"}},
 };
 
 model parse_line(std::string_view text) {
     const auto named = std::ranges::find(table, text, &preset::name);
     if (named != table.end()) text = named->text;
-    const std::size_t colon = text.find(':');
-    const std::string_view name = text.substr(0, colon);
-    const auto k = std::ranges::find(kinds, name, &kind::name);
+    const auto [name, rest] = named_text(text);
+    const auto k = std::ranges::find(kinds, name, &model_kind::name);
     if (k == kinds.end()) {
-        std::string names;
-        for (const kind& known : kinds) names += fmt::format("{}:..., ", known.name);
-        for (const preset& p : table) names += fmt::format("{}, ", p.name);
-        throw error(fmt::format("unknown model '{}'", name), fmt::format("rubato knows {}file:NAME", names),
-                    "use one of them");
+        std::string forms;
+        for (const model_kind& known : kinds) forms += fmt::format("{}:..., ", known.name);
+        throw error(fmt::format("unknown model '{}'", name),
+                    fmt::format("rubato knows {}{}, file:NAME", forms, names_of(table)), "use one of them");
     }
     const auto end = std::ranges::find(k->takes, "");
-    const parameters given(text, colon == std::string_view::npos ? "" : text.substr(colon + 1),
-                           {k->takes.begin(), end});
+    const parameters given(text, rest, {k->takes.begin(), end});
     model m;
-    m.network = parse_network(name, given);
+    m.network = k->parse(given);
     if (const auto value = given.find("e")) m.message_energy = parse_energy(*value);
     if (const auto value = given.find("E")) m.byte_energy = parse_energy(*value);
     if (const auto value = given.find("static")) m.static_power = parse_power(*value);
@@ -140,7 +144,7 @@ std::string format_network(const loggops& m) {
 }
 
 /// The first model of the file, or the first of that kind. All its lines are read, so that a mistake shows at once.
-model read_model(const std::string& file, const kind* wanted) {
+model read_model(const std::string& file, const model_kind* wanted) {
     const std::string text = read_text(file, "model");
     if (!intact_model(text))
         throw error(fmt::format("model '{}' is not as it was measured", file),
@@ -164,13 +168,15 @@ model read_model(const std::string& file, const kind* wanted) {
 
 }  // namespace
 
+double parse_energy(std::string_view text) { return parse_with_unit(text, energy_units, "number of joules", "16.5uJ"); }
+
 model parse_model(std::string_view text) {
     constexpr std::string_view prefix = "file:";
     if (!text.starts_with(prefix)) return parse_line(text);
     text.remove_prefix(prefix.size());
     // A comma may also be part of the file's name, so the text after it counts only if it names a kind of model.
     const std::size_t comma = text.rfind(',');
-    const auto wanted = std::ranges::find(kinds, comma == text.npos ? "" : text.substr(comma + 1), &kind::name);
+    const auto wanted = std::ranges::find(kinds, comma == text.npos ? "" : text.substr(comma + 1), &model_kind::name);
     if (wanted == kinds.end()) return read_model(std::string(text), nullptr);
     return read_model(std::string(text.substr(0, comma)), &*wanted);
 }
@@ -187,11 +193,13 @@ std::string to_string(const model& m) {
 std::span<const preset> presets() { return table; }
 
 hockney linear_costs(const model& m) {
-    if (const auto* linear = std::get_if<hockney>(&m.network)) return *linear;
-    if (const auto* n = std::get_if<loggp>(&m.network)) return {std::max(n->L + 2 * n->o, n->g), n->G, n->combine};
-    if (const auto* n = std::get_if<loggops>(&m.network)) return {std::max(n->L + 2 * n->o, n->g), n->G, n->combine};
-    const loggp5& n = std::get<loggp5>(m.network);
-    return {n.L + 2 * n.o, n.G, 0};
+    const auto with_gap = [](const auto& n) { return hockney{std::max(n.L + 2 * n.o, n.g), n.G, n.combine}; };
+    return std::visit(overloaded{[](const hockney& n) { return n; }, [&](const loggp& n) { return with_gap(n); },
+                                 [](const loggp5& n) {
+                                     return hockney{n.L + 2 * n.o, n.G, 0};
+                                 },
+                                 [&](const loggops& n) { return with_gap(n); }},
+                      m.network);
 }
 
 double ideal_segments(const model& m, std::int32_t ranks, std::int64_t bytes) {

@@ -2,7 +2,7 @@
 // that has neither line was written by hand.
 #pragma once
 
-#include "core/checksum.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace rubato {
 namespace {
@@ -96,17 +95,14 @@ time_ns noise::processor::end_of(time_ns begin, time_ns work) {
 }
 
 noise parse_noise(std::string_view text) {
-    const std::size_t colon = text.find(':');
-    const std::string_view name = text.substr(0, colon);
-    const std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+    const auto [name, rest] = named_text(text);
     noise result;
     auto s = std::make_shared<noise::shared>();
     const auto seed = [](std::string_view given) {
         return static_cast<std::uint64_t>(parse_integer(given, "seed", 0, INT64_MAX));
     };
     if (name == "fixed" || name == "random") {
-        constexpr std::array<std::string_view, 3> known{"period", "duration", "seed"};
-        const parameters given(text, rest, known);
+        const parameters given(text, rest, {"period", "duration", "seed"});
         s->what = name == "fixed" ? noise::kind::fixed : noise::kind::random;
         s->period = parse_time(given.get("period")).count();
         s->duration = parse_time(given.get("duration")).count();

@@ -1,6 +1,7 @@
 // What the simulators of all models share.
 #pragma once
 
+#include "core/hosts.hpp"
 #include "rubato/model.hpp"
 #include "rubato/simulate.hpp"
 #include "schedule/shapes.hpp"
@@ -10,6 +11,8 @@
 #include <vector>
 
 namespace rubato {
+
+class shared_cables;
 
 /// The one place where a modelled duration becomes whole nanoseconds.
 std::int64_t whole_ns(double duration);
@@ -21,7 +24,7 @@ enum link_kind : std::uint8_t { between, within };
 class run_of_ranks {
 public:
     run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals, const simulation_options& how,
-                 simulation& result);
+                 simulation& result, shared_cables* cables);
 
     shape_table& shapes() { return shapes_; }
     const shape_table& shapes() const { return shapes_; }
@@ -32,13 +35,14 @@ public:
     /// Whether no rank or link differs from the others, and each rank has its own.
     bool all_alike() const {
         const bool any_slow = how_.slow != nullptr && !(how_.slow->processors.empty() && how_.slow->links.empty());
-        return !any_slow && !has_noise() && !how_.shared_links && (how_.hosts.empty() || how_.inside == nullptr);
+        return !any_slow && !has_noise() && !how_.shared_links && cables_ == nullptr &&
+               (how_.hosts.empty() || how_.inside == nullptr);
     }
+    /// On which messages between hosts meet; null: their time is fixed.
+    shared_cables* cables() const { return cables_; }
     bool shares_links() const { return how_.shared_links; }
     /// How many share links.
-    std::size_t hosts() const {
-        return how_.shared_links ? static_cast<std::size_t>(std::ranges::max(how_.hosts)) + 1 : 0;
-    }
+    std::size_t hosts() const { return how_.shared_links ? static_cast<std::size_t>(count_hosts(how_.hosts)) : 0; }
     std::uint32_t host_of(std::uint32_t rank) const { return static_cast<std::uint32_t>(how_.hosts[rank]); }
     /// What the rank's processor takes for what others do in so many ns.
     std::int64_t on_processor(std::uint32_t rank, std::int64_t ns) const {
@@ -112,6 +116,7 @@ private:
     std::span<const time_ns> arrivals_;
     const simulation_options& how_;
     simulation& result_;
+    shared_cables* cables_;
     time_ns first_arrival_;  // no rank knows of the operation before
     std::unique_ptr<std::int64_t[]> ready_;
     std::unique_ptr<std::uint32_t[]> waits_;

@@ -1,7 +1,9 @@
 #include "rubato/simulate.hpp"
 
+#include "core/overloaded.hpp"
+#include "core/text.hpp"
 #include "simulate/at_scale.hpp"
-#include "simulate/run.hpp"
+#include "simulate/shared_cables.hpp"
 
 #include <fmt/format.h>
 
@@ -18,11 +20,12 @@ std::int64_t whole_ns(double duration) {
 }
 
 run_of_ranks::run_of_ranks(shape_table& ranks, std::span<const time_ns> arrivals, const simulation_options& how,
-                           simulation& result)
+                           simulation& result, shared_cables* cables)
     : shapes_(ranks),
       arrivals_(arrivals),
       how_(how),
       result_(result),
+      cables_(cables),
       first_arrival_(std::ranges::min(arrivals)),
       ready_(std::make_unique_for_overwrite<std::int64_t[]>(ranks.first().back())),
       waits_(std::make_unique_for_overwrite<std::uint32_t[]>(ranks.first().back())) {
@@ -62,6 +65,12 @@ const Network& same_kind(const Network& network, const model* inside) {
                 "give two of the same kind, such as hockney:...");
 }
 
+bool has_interfaces(const model& m) {
+    return std::visit(overloaded{[](const hockney&) { return false; }, [](const loggp&) { return true; },
+                                 [](const loggp5&) { return false; }, [](const loggops&) { return true; }},
+                      m.network);
+}
+
 }  // namespace
 
 shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layout> layouts) {
@@ -77,7 +86,12 @@ shape_table shapes_of(const algorithm& a, const problem& p, std::span<const layo
 }
 
 simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns> arrivals,
-                    const simulation_options& options) {
+                    const simulation_options& given, shared_cables* cables) {
+    simulation_options options = given;
+    if (cables != nullptr) {
+        options.hosts = cables->hosts().first(ranks.ranks());
+        options.shared_links = false;  // cables are
+    }
     if (arrivals.size() != ranks.ranks())
         throw error(fmt::format("{} arrival times for {} ranks", arrivals.size(), ranks.ranks()),
                     "each rank has one arrival time", "give as many times as ranks");
@@ -86,13 +100,12 @@ simulation simulate(const model& m, shape_table& ranks, std::span<const time_ns>
                     "each rank is on one host", "give a host for each rank");
     if (options.shared_links && options.hosts.empty())
         throw error("links that ranks share", "each rank is on a host of its own", "say which ranks share a host");
-    if (options.shared_links && !std::holds_alternative<loggp>(m.network) &&
-        !std::holds_alternative<loggops>(m.network))
+    if (options.shared_links && !has_interfaces(m))
         throw error(fmt::format("links that ranks share under {}", network_text(m)),
                     "there are no interfaces to share in this model", "give a loggp or loggops model");
     simulation result;
     if (arrivals.empty()) return result;
-    run_of_ranks r(ranks, arrivals, options, result);
+    run_of_ranks r(ranks, arrivals, options, result, cables);
     std::visit([&](const auto& network) { run(network, same_kind(network, options.inside), r); }, m.network);
     r.end();
     return result;
@@ -102,6 +115,27 @@ simulation simulate(const model& m, std::span<const schedule> all, std::span<con
                     std::span<const time_ns> arrivals, const simulation_options& options) {
     shape_table ranks = shapes_of(all, layouts);
     return simulate(m, ranks, arrivals, options);
+}
+
+slow_ranks parse_slow(std::span<const std::string> texts, std::int32_t ranks) {
+    constexpr std::string_view prefix = "slow:";
+    slow_ranks slow;
+    for (const std::string& whole : texts) {
+        std::string_view list = whole;
+        if (list.starts_with(prefix)) list.remove_prefix(prefix.size());
+        const parameters given(whole, list, {"rank", "link", "factor"});
+        const auto of_rank = given.find("rank");
+        const auto of_link = given.find("link");
+        if (of_rank.has_value() == of_link.has_value())
+            throw error(fmt::format("'{}'", whole), "either a rank or its link is slow",
+                        "give one of them, such as rank=3,factor=2");
+        const auto r = static_cast<std::size_t>(parse_integer(of_rank ? *of_rank : *of_link, "rank", 0, ranks - 1));
+        const double factor = parse_real(given.get("factor"), "factor", 1, 1e6);
+        std::vector<double>& factors = of_rank ? slow.processors : slow.links;
+        factors.resize(static_cast<std::size_t>(ranks), 1);
+        factors[r] *= factor;
+    }
+    return slow;
 }
 
 }  // namespace rubato

@@ -1,12 +1,13 @@
-// Tests of what intervals and comparisons of medians suppose: that samples are independent and that nothing changes
-// while they are taken.
-#include "statistics/incomplete_beta.hpp"
+// Whether counts are what chance makes of equal shares, and tests of what intervals and comparisons of medians suppose:
+// that samples are independent and that nothing changes while they are taken.
+#include "core/splitmix.hpp"
 #include "statistics/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 namespace rubato {
 namespace {
@@ -34,9 +35,46 @@ double quotient(double a, double b) {
     return a == 0 ? 0 : std::copysign(std::numeric_limits<double>::infinity(), a);
 }
 
+/// The regularised incomplete beta function I_x(a, b), by its continued fraction. Lentz's method multiplies quotients
+/// of successive numerators and denominators; it needs about as many steps as the root of the larger parameter.
+double incomplete_beta(double a, double b, double x) {
+    if (x <= 0) return 0;
+    if (x >= 1) return 1;
+    if (x > (a + 1) / (a + b + 2)) return 1 - incomplete_beta(b, a, 1 - x);  // where it converges quickly
+    constexpr double smallest = 1e-300;
+    constexpr int most_steps = 100'000;
+    const auto nonzero = [](double v) { return std::abs(v) < smallest ? smallest : v; };
+    double above = 1;
+    double below = 1 / nonzero(1 - (a + b) / (a + 1) * x);
+    double fraction = below;
+    for (int m = 1; m < most_steps; ++m) {
+        const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double change = 1;
+        for (const double term : {even, odd}) {
+            below = 1 / nonzero(1 + term * below);
+            above = nonzero(1 + term / above);
+            change = above * below;
+            fraction *= change;
+        }
+        if (std::abs(change - 1) < std::numeric_limits<double>::epsilon()) break;
+    }
+    const double scale = std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b);
+    return std::exp(scale + a * std::log(x) + b * std::log1p(-x)) / a * fraction;
+}
+
 /// The chance of an F above `f`; of a t beyond plus or minus the root of `f` if `between` is 1.
 double chance_above(double f, double between, double within) {
     return incomplete_beta(within / 2, between / 2, within / (within + between * f));
+}
+
+constexpr int random_draws = 2000;
+
+/// Without the constant parts of chi-square.
+double squares(std::span<const std::size_t> counts) {
+    double sum = 0;
+    for (const std::size_t c : counts) sum += static_cast<double>(c) * static_cast<double>(c);
+    return sum;
 }
 
 }  // namespace
@@ -124,6 +162,29 @@ std::vector<std::string_view> remarks(std::span<const double> samples) {
     const double most = std::max(remarkable_outliers, unremarkable_outliers / static_cast<double>(samples.size()));
     if (outlier_share(samples) > most) found.emplace_back("outliers");
     return found;
+}
+
+double chance_of_at_least(std::size_t hits, std::size_t trials, double probability) {
+    if (hits == 0) return 1;
+    if (hits > trials) return 0;
+    return incomplete_beta(static_cast<double>(hits), static_cast<double>(trials - hits) + 1, probability);
+}
+
+test_result uniformity_test(std::span<const std::size_t> counts, std::uint64_t seed) {
+    const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    if (all == 0 || counts.size() < 2) return {};
+    const double kinds = static_cast<double>(counts.size());
+    const double n = static_cast<double>(all);
+    const double seen = squares(counts);
+    splitmix random(seed);
+    std::vector<std::size_t> drawn(counts.size());
+    int beyond = 0;
+    for (int i = 0; i < random_draws; ++i) {
+        std::ranges::fill(drawn, 0);
+        for (std::size_t k = 0; k < all; ++k) ++drawn[random.below(counts.size())];
+        if (squares(drawn) >= seen) ++beyond;
+    }
+    return {seen * kinds / n - n, static_cast<double>(beyond + 1) / (random_draws + 1)};
 }
 
 }  // namespace rubato

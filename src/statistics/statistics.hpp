@@ -3,6 +3,11 @@
 //
 // Samples are finite numbers in the order in which they were measured. Where a test has too few samples, its statistic
 // is 0 and its p 1. Random draws are the same on every machine.
+//
+// Those of Marendic et al. 2016, with three changes. A median's interval is wider than plain bootstrap percentiles,
+// which from 7 samples hold the true median in only 88 of 100 cases. Where permuted medians have the observed ratio
+// again, ranks of the samples decide. Samples taken in pairs are compared within pairs, by ranks: with medians, ten
+// pairs that all agree would not be significant.
 #pragma once
 
 #include "rubato/core.hpp"

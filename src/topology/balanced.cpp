@@ -11,14 +11,14 @@ namespace {
 
 /// The switches by their distance to one of them, and the channels over which a shortest way may go.
 struct layers {
-    struct way {
+    struct hop {
         channel out;
         vertex head;
         port number;
     };
     std::vector<vertex> order{};  ///< the nearest first
     std::vector<std::uint32_t> first{};
-    std::vector<way> ways{};
+    std::vector<hop> ways{};
 
     layers(const network& net, vertex to) {
         const std::vector<std::uint32_t> hops = hops_to(net, to);
@@ -43,8 +43,7 @@ std::vector<port> balanced_tables(const network& net) {
     std::vector<port> tables(std::size_t{net.endpoints()} * switches, no_port);
     std::vector<std::uint64_t> weight(net.channels(), 0);
     std::vector<std::uint64_t> distance(net.vertices(), 0);
-    std::vector<std::uint32_t> attached(net.vertices(), 0);
-    for (vertex e = 0; e < net.endpoints(); ++e) ++attached[net.switch_of(e)];
+    const std::vector<std::uint32_t> attached = endpoints_at(net);
     std::vector<std::uint32_t> routes_through(net.vertices());
     std::optional<layers> known;
     for (vertex to = 0; to < net.endpoints(); ++to) {
@@ -53,11 +52,11 @@ std::vector<port> balanced_tables(const network& net) {
         port* const row = tables.data() + std::size_t{to} * switches;
         row[last - net.endpoints()] = net.port_to(last, to);
         distance[last] = 0;
-        std::vector<const layers::way*> taken(known->order.size());
+        std::vector<const layers::hop*> taken(known->order.size());
         for (std::size_t i = 0; i < known->order.size(); ++i) {
             const vertex v = known->order[i];
-            const layers::way* best = &known->ways[known->first[i]];
-            for (const layers::way* w = best + 1; w != known->ways.data() + known->first[i + 1]; ++w)
+            const layers::hop* best = &known->ways[known->first[i]];
+            for (const layers::hop* w = best + 1; w != known->ways.data() + known->first[i + 1]; ++w)
                 if (distance[w->head] + weight[w->out] < distance[best->head] + weight[best->out]) best = w;
             distance[v] = distance[best->head] + weight[best->out];
             row[v - net.endpoints()] = best->number;

@@ -13,6 +13,17 @@ namespace {
     throw error(fmt::format("the network '{}' cannot be used", net.name()), reason, way_out);
 }
 
+/// To the nearest of the vertices that were reached; `hops` is 0 at these, and UINT32_MAX where it is unknown.
+void spread(const network& net, std::vector<vertex> reached, std::vector<std::uint32_t>& hops) {
+    for (std::size_t i = 0; i < reached.size(); ++i)
+        for (const channel c : net.out(reached[i])) {
+            const vertex v = net.head(c);
+            if (hops[v] != UINT32_MAX) continue;
+            hops[v] = hops[reached[i]] + 1;
+            reached.push_back(v);
+        }
+}
+
 }  // namespace
 
 network::network(std::string name, vertex endpoints, vertex switches, std::vector<cable> cables,
@@ -54,21 +65,6 @@ port network::port_to(vertex from, vertex to) const {
     return static_cast<port>(std::ranges::find(all, to, [this](channel c) { return head(c); }) - all.begin());
 }
 
-namespace {
-
-/// To the nearest of the vertices that were reached; `hops` is 0 at these, and UINT32_MAX where it is unknown.
-void spread(const network& net, std::vector<vertex> reached, std::vector<std::uint32_t>& hops) {
-    for (std::size_t i = 0; i < reached.size(); ++i)
-        for (const channel c : net.out(reached[i])) {
-            const vertex v = net.head(c);
-            if (hops[v] != UINT32_MAX) continue;
-            hops[v] = hops[reached[i]] + 1;
-            reached.push_back(v);
-        }
-}
-
-}  // namespace
-
 std::vector<std::uint32_t> stages_of(const network& net) {
     std::vector<std::uint32_t> hops(net.vertices(), UINT32_MAX);
     std::fill_n(hops.begin(), net.endpoints(), 0);
@@ -84,6 +80,12 @@ std::vector<std::uint32_t> hops_to(const network& net, vertex to) {
     hops[to] = 0;
     spread(net, {to}, hops);
     return hops;
+}
+
+std::vector<std::uint32_t> endpoints_at(const network& net) {
+    std::vector<std::uint32_t> attached(net.vertices(), 0);
+    for (vertex e = 0; e < net.endpoints(); ++e) ++attached[net.switch_of(e)];
+    return attached;
 }
 
 vertex wiring::add_switches(std::uint64_t count) {

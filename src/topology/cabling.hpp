@@ -3,6 +3,7 @@
 
 #include "rubato/core.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ public:
 
     /// Of a vertex, the number of its first channel to another one, which must have a cable to it.
     port port_to(vertex from, vertex to) const;
+    /// The number of a channel.
+    port port_of(channel c) const {
+        return static_cast<port>(std::ranges::find(out(tail(c)), c) - out(tail(c)).begin());
+    }
 
     /// "h3", "s0", or what a file called it.
     std::string name_of(vertex v) const;
@@ -64,6 +69,10 @@ public:
     lattice grid{};  ///< no sizes: none
     /// The forwarding tables that it came with: of each endpoint, the port of every switch for messages to it.
     std::vector<port> tables{};
+    /// Of tables like these.
+    std::size_t entry(vertex to, vertex at_switch) const {
+        return std::size_t{to} * switches() + at_switch - endpoints_;
+    }
 
 private:
     std::string name_;
@@ -77,6 +86,8 @@ private:
 
 /// How many cables lead from each vertex to a switch, at least. Endpoints are left out: theirs are 0.
 RUBATO_API std::vector<std::uint32_t> hops_to(const network& net, vertex to);
+/// How many endpoints each vertex has.
+std::vector<std::uint32_t> endpoints_at(const network& net);
 /// How many cables lead from each vertex to the nearest endpoint.
 RUBATO_API std::vector<std::uint32_t> stages_of(const network& net);
 

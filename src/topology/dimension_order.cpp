@@ -38,7 +38,7 @@ std::vector<port> dimension_order_tables(const network& net) {
     for (vertex to = 0; to < net.endpoints(); ++to)
         for (vertex s = 0; s < switches; ++s) {
             const vertex next = towards(s, net.switch_of(to) - first);
-            tables[std::size_t{to} * switches + s] = net.port_to(first + s, next == s ? to : first + next);
+            tables[net.entry(to, first + s)] = net.port_to(first + s, next == s ? to : first + next);
         }
     return tables;
 }

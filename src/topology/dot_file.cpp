@@ -189,8 +189,68 @@ private:
         return of_edge;
     }
 
-    network build();
-    void read_tables(network& net, const std::vector<std::size_t>& of_edge, const std::vector<vertex>& of_name);
+    network build() {
+        const std::vector<std::size_t> of_edge = cables_of_edges();
+        const std::size_t count = of_edge.empty() ? 0 : *std::ranges::max_element(of_edge) + 1;
+        std::vector<std::uint32_t> degree(names_.size(), 0);
+        std::vector<bool> counted(count, false);
+        for (std::size_t i = 0; i < edges_.size(); ++i) {
+            if (counted[of_edge[i]]) continue;
+            counted[of_edge[i]] = true;
+            ++degree[edges_[i].from];
+            ++degree[edges_[i].to];
+        }
+        std::vector<vertex> of_name(names_.size());
+        std::vector<std::string> ordered;
+        for (const bool switches : {false, true})
+            for (std::size_t i = 0; i < names_.size(); ++i)
+                if ((degree[i] != 1) == switches) {
+                    of_name[i] = static_cast<vertex>(ordered.size());
+                    ordered.push_back(names_[i]);
+                }
+        const auto endpoints = static_cast<vertex>(std::ranges::count(degree, 1U));
+        if (endpoints == 0)
+            throw error(fmt::format("network '{}' has no endpoint", file_), "endpoints are the vertices with one cable",
+                        "add some");
+        std::vector<cable> cables(count);
+        for (std::size_t i = edges_.size(); i-- > 0;)
+            cables[of_edge[i]] = {of_name[edges_[i].from], of_name[edges_[i].to]};
+        network net(fmt::format("file:{}", file_), endpoints, static_cast<vertex>(names_.size()) - endpoints,
+                    std::move(cables), std::move(ordered));
+        if (std::ranges::any_of(edges_, [](const edge& e) { return !e.destinations.empty(); }))
+            read_tables(net, of_edge, of_name);
+        return net;
+    }
+
+    void read_tables(network& net, const std::vector<std::size_t>& of_edge, const std::vector<vertex>& of_name) {
+        net.tables.assign(std::size_t{net.endpoints()} * net.switches(), no_port);
+        for (const bool for_all : {false, true})
+            for (std::size_t i = 0; i < edges_.size(); ++i) {
+                const edge& e = edges_[i];
+                const vertex from = of_name[e.from];
+                if (!net.is_switch(from) || (e.destinations == "*") != for_all) continue;
+                const channel c = static_cast<channel>(
+                    2 * of_edge[i] + (net.tail(static_cast<channel>(2 * of_edge[i])) == from ? 0 : 1));
+                const port p = net.port_of(c);
+                const auto set = [&](vertex to) {
+                    port& entry = net.tables[net.entry(to, from)];
+                    if (entry == no_port) entry = p;
+                };
+                if (for_all) {
+                    for (vertex to = 0; to < net.endpoints(); ++to) set(to);
+                    continue;
+                }
+                for (const std::string_view name : split_fields(e.destinations)) {
+                    const auto found = numbers_.find(std::string(name));
+                    if (found == numbers_.end() || net.is_switch(of_name[found->second]))
+                        fail(fmt::format("'{}' in a comment is no endpoint", name), "correct or remove it", e.line);
+                    set(of_name[found->second]);
+                }
+            }
+        // An endpoint's own switch needs no entry.
+        for (vertex to = 0; to < net.endpoints(); ++to)
+            net.tables[net.entry(to, net.switch_of(to))] = net.port_to(net.switch_of(to), to);
+    }
 
     std::string_view rest_;
     const std::string& file_;
@@ -201,70 +261,6 @@ private:
     std::map<std::string, std::size_t> numbers_{};
     std::vector<edge> edges_{};
 };
-
-network dot_reader::build() {
-    const std::vector<std::size_t> of_edge = cables_of_edges();
-    const std::size_t count = of_edge.empty() ? 0 : *std::ranges::max_element(of_edge) + 1;
-    std::vector<std::uint32_t> degree(names_.size(), 0);
-    std::vector<bool> counted(count, false);
-    for (std::size_t i = 0; i < edges_.size(); ++i) {
-        if (counted[of_edge[i]]) continue;
-        counted[of_edge[i]] = true;
-        ++degree[edges_[i].from];
-        ++degree[edges_[i].to];
-    }
-    std::vector<vertex> of_name(names_.size());
-    std::vector<std::string> ordered;
-    for (const bool switches : {false, true})
-        for (std::size_t i = 0; i < names_.size(); ++i)
-            if ((degree[i] != 1) == switches) {
-                of_name[i] = static_cast<vertex>(ordered.size());
-                ordered.push_back(names_[i]);
-            }
-    const auto endpoints = static_cast<vertex>(std::ranges::count(degree, 1U));
-    if (endpoints == 0)
-        throw error(fmt::format("network '{}' has no endpoint", file_), "endpoints are the vertices with one cable",
-                    "add some");
-    std::vector<cable> cables(count);
-    for (std::size_t i = edges_.size(); i-- > 0;) cables[of_edge[i]] = {of_name[edges_[i].from], of_name[edges_[i].to]};
-    network net(fmt::format("file:{}", file_), endpoints, static_cast<vertex>(names_.size()) - endpoints,
-                std::move(cables), std::move(ordered));
-    if (std::ranges::any_of(edges_, [](const edge& e) { return !e.destinations.empty(); }))
-        read_tables(net, of_edge, of_name);
-    return net;
-}
-
-void dot_reader::read_tables(network& net, const std::vector<std::size_t>& of_edge,
-                             const std::vector<vertex>& of_name) {
-    net.tables.assign(std::size_t{net.endpoints()} * net.switches(), no_port);
-    for (const bool for_all : {false, true})
-        for (std::size_t i = 0; i < edges_.size(); ++i) {
-            const edge& e = edges_[i];
-            const vertex from = of_name[e.from];
-            if (!net.is_switch(from) || (e.destinations == "*") != for_all) continue;
-            const channel c =
-                static_cast<channel>(2 * of_edge[i] + (net.tail(static_cast<channel>(2 * of_edge[i])) == from ? 0 : 1));
-            const auto p = static_cast<port>(std::ranges::find(net.out(from), c) - net.out(from).begin());
-            const auto set = [&](vertex to) {
-                port& entry = net.tables[std::size_t{to} * net.switches() + from - net.endpoints()];
-                if (entry == no_port) entry = p;
-            };
-            if (for_all) {
-                for (vertex to = 0; to < net.endpoints(); ++to) set(to);
-                continue;
-            }
-            for (const std::string_view name : split_fields(e.destinations)) {
-                const auto found = numbers_.find(std::string(name));
-                if (found == numbers_.end() || net.is_switch(of_name[found->second]))
-                    fail(fmt::format("'{}' in a comment is no endpoint", name), "correct or remove it", e.line);
-                set(of_name[found->second]);
-            }
-        }
-    // An endpoint's own switch needs no entry.
-    for (vertex to = 0; to < net.endpoints(); ++to)
-        net.tables[std::size_t{to} * net.switches() + net.switch_of(to) - net.endpoints()] =
-            net.port_to(net.switch_of(to), to);
-}
 
 }  // namespace
 

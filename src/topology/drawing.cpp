@@ -1,7 +1,5 @@
-#include "topology/drawing.hpp"
-
 #include "draw/svg.hpp"
-#include "topology/bandwidth.hpp"
+#include "topology/congestion.hpp"
 
 #include <fmt/format.h>
 
@@ -16,13 +14,13 @@ namespace {
 
 constexpr std::size_t most_cables = 20000;
 
-struct place {
+struct point {
     double x;
     double y;
 };
 
-struct picture {
-    std::vector<place> at{};
+struct drawn_network {
+    std::vector<point> at{};
     double width = 0;
     double height = 0;
 };
@@ -30,14 +28,14 @@ struct picture {
 constexpr double margin = 40;
 constexpr double head = 80;
 
-picture in_rows(const network& net, const std::vector<std::uint32_t>& stages) {
+drawn_network in_rows(const network& net, const std::vector<std::uint32_t>& stages) {
     const std::uint32_t top = *std::ranges::max_element(stages);
     std::vector<std::vector<vertex>> rows(top + 1);
     for (vertex v = 0; v < net.vertices(); ++v) rows[top - stages[v]].push_back(v);
     std::size_t widest = 0;
     for (const auto& row : rows) widest = std::max(widest, row.size());
     const double length = std::clamp(16. * static_cast<double>(widest), 560., 4000.);
-    picture p{std::vector<place>(net.vertices()), length + 2 * margin, head + margin};
+    drawn_network p{std::vector<point>(net.vertices()), length + 2 * margin, head + margin};
     for (const auto& row : rows) {
         for (std::size_t i = 0; i < row.size(); ++i)
             p.at[row[i]] = {margin + length * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()),
@@ -47,12 +45,12 @@ picture in_rows(const network& net, const std::vector<std::uint32_t>& stages) {
     return p;
 }
 
-picture in_a_circle(const network& net) {
+drawn_network in_a_circle(const network& net) {
     const auto count = static_cast<double>(net.switches());
     const double radius = std::clamp(3.5 * count, 180., 1600.);
     const double centre_x = radius + 60 + margin;
     const double centre_y = radius + 60 + head;
-    picture p{std::vector<place>(net.vertices()), 2 * centre_x, centre_y + radius + 60 + margin};
+    drawn_network p{std::vector<point>(net.vertices()), 2 * centre_x, centre_y + radius + 60 + margin};
     const auto put = [&](vertex v, double turn, double away) {
         const double angle = 2 * std::numbers::pi * turn;
         p.at[v] = {centre_x + away * std::sin(angle), centre_y - away * std::cos(angle)};
@@ -81,7 +79,7 @@ std::string draw_svg(const routes& r) {
                     "give a smaller network, or leave --svg out");
     const std::vector<std::uint32_t> stages = stages_of(net);
     const bool direct = net.switches() > 1 && *std::ranges::max_element(stages) == 1;
-    const picture p = direct ? in_a_circle(net) : in_rows(net, stages);
+    const drawn_network p = direct ? in_a_circle(net) : in_rows(net, stages);
     const std::vector<std::uint64_t> load = routes_on_channels(r);
     const auto of_cable = [&](std::size_t c) { return std::max(load[2 * c], load[2 * c + 1]); };
     std::uint64_t most = 1;
@@ -98,8 +96,8 @@ std::string draw_svg(const routes& r) {
         const cable& ends = net.cables()[c];
         const int beside = drawn[std::minmax(ends.a, ends.b)]++;
         const double bend = beside % 2 == 0 ? 3. * (beside / 2) : -3. * (beside / 2 + 1);
-        const place a = p.at[ends.a];
-        const place b = p.at[ends.b];
+        const point a = p.at[ends.a];
+        const point b = p.at[ends.b];
         fmt::format_to(std::back_inserter(out),
                        "<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"{}\" stroke-width=\"1.2\" opacity=\"0.8\">"
                        "<title>{} - {}: {} routes</title></path>\n",

@@ -1,10 +1,91 @@
 #include "topology/flows.hpp"
 
+#include "simulate/at_scale.hpp"
+#include "simulate/shared_cables.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace rubato::topology {
+namespace {
+
+class flows_of_ranks final : public shared_cables {
+public:
+    flows_of_ranks(const routes& r, const mapping& where, double ns_per_byte)
+        : where_(where), hosts_(where.begin(), where.end()), ns_per_byte_(ns_per_byte), flows_(r, ns_per_byte) {}
+
+    std::span<const std::int32_t> hosts() const override { return hosts_; }
+    bool start(std::uint32_t from, std::uint32_t to, double bytes, std::uint64_t id, bool in_turn) override {
+        if (bytes * ns_per_byte_ < 0.5) return false;
+        flows_.start(where_[from], where_[to], bytes, id, in_turn);
+        return true;
+    }
+    std::int64_t next_end() override { return flows_.next_end(); }
+    void run_until(std::int64_t time, std::vector<std::uint64_t>& ended) override { flows_.run_until(time, ended); }
+
+private:
+    const mapping& where_;
+    std::vector<std::int32_t> hosts_;
+    double ns_per_byte_;
+    flows flows_;
+};
+
+}  // namespace
+
+void fair_shares::reset() {
+    for (const channel c : taken_) left_[c] = 1;
+    taken_.clear();
+}
+
+const std::vector<double>& fair_shares::of(std::span<const std::span<const channel>> paths) {
+    constexpr double growing = -1;
+    rates_.assign(paths.size(), growing);
+    used_.clear();
+    std::size_t hops = 0;
+    for (const std::span<const channel> path : paths)
+        for (const channel c : path) {
+            if (count_[c]++ == 0) used_.push_back(c);
+            ++hops;
+        }
+    taken_.insert(taken_.end(), used_.begin(), used_.end());
+    on_.resize(hops);
+    std::uint32_t next = 0;
+    heap_.clear();
+    for (const channel c : used_) {
+        heap_.push_back({left_[c] / count_[c], c});
+        next += count_[c];
+        first_[c] = next;  // counted down while its paths are entered
+    }
+    for (std::uint32_t i = 0; i < paths.size(); ++i) {
+        if (paths[i].empty()) rates_[i] = 1;
+        for (const channel c : paths[i]) on_[--first_[c]] = i;
+    }
+    std::ranges::make_heap(heap_, std::greater{});
+    while (!heap_.empty()) {
+        std::ranges::pop_heap(heap_, std::greater{});
+        const candidate least = heap_.back();
+        heap_.pop_back();
+        if (count_[least.c] == 0) continue;
+        // Others on it may have stopped growing since: then it is full later.
+        const double share = left_[least.c] / count_[least.c];
+        if (share > least.share) {
+            heap_.push_back({share, least.c});
+            std::ranges::push_heap(heap_, std::greater{});
+            continue;
+        }
+        for (std::size_t i = first_[least.c]; count_[least.c] > 0; ++i) {
+            if (rates_[on_[i]] != growing) continue;
+            rates_[on_[i]] = share;
+            for (const channel c : paths[on_[i]]) {
+                left_[c] = std::max(left_[c] - share, 0.);
+                --count_[c];
+            }
+        }
+    }
+    return rates_;
+}
 
 void flows::start(vertex from, vertex to, double bytes, std::uint64_t id, bool in_turn) {
     transfer& t = all_.emplace_back();
@@ -62,6 +143,12 @@ void flows::run_until(std::int64_t time, std::vector<std::uint64_t>& ended) {
         all_.erase(last, all_.end());
     }
     now_ = time;
+}
+
+simulation simulate_on(const routes& r, const mapping& where, const model& m, shape_table& ranks,
+                       std::span<const time_ns> arrivals, const simulation_options& options) {
+    flows_of_ranks cables(r, where, linear_costs(m).beta);
+    return simulate(m, ranks, arrivals, options, &cables);
 }
 
 }  // namespace rubato::topology

@@ -4,10 +4,40 @@
 // that are the first of their endpoints, each has its fair share; then the second ones share what is left, and so on.
 #pragma once
 
-#include "topology/fair_shares.hpp"
-#include "topology/routing.hpp"
+#include "rubato/simulate.hpp"
+#include "schedule/shapes.hpp"
+#include "topology/congestion.hpp"
 
 namespace rubato::topology {
+
+/// Which share of a cable's rate each of several transfers gets: progressive filling. All rates grow together until a
+/// channel is full; the transfers on it keep their rates, and the others go on.
+class fair_shares {
+public:
+    /// Every channel has rate 1.
+    explicit fair_shares(channel channels) : left_(channels, 1), count_(channels, 0), first_(channels) {}
+
+    /// Of each path, its rate, at most 1; of one without channels 1. They share what those of earlier calls have left.
+    const std::vector<double>& of(std::span<const std::span<const channel>> paths);
+    /// All channels are empty again.
+    void reset();
+
+private:
+    struct candidate {
+        double share;
+        channel c;
+        bool operator>(const candidate& other) const { return share > other.share; }
+    };
+
+    std::vector<double> rates_{};
+    std::vector<double> left_;          // of a channel's rate
+    std::vector<std::uint32_t> count_;  // paths on it whose rate still grows
+    std::vector<std::uint32_t> first_;  // of its paths in on_
+    std::vector<channel> used_{};
+    std::vector<channel> taken_{};  // in earlier calls, perhaps several times
+    std::vector<std::uint32_t> on_{};
+    std::vector<candidate> heap_{};
+};
 
 class RUBATO_API flows {
 public:
@@ -39,11 +69,20 @@ private:
     const routes* routes_;
     double ns_per_byte_;
     fair_shares shares_;
-    std::vector<transfer> all_{};  // in the order in which they began
-    std::vector<std::uint32_t>
-        ahead_{};  // of a channel where transfers begin: those in turn, while shares are computed
+    std::vector<transfer> all_{};         // in the order in which they began
+    std::vector<std::uint32_t> ahead_{};  // while shares are computed: those in turn, by where they begin
     std::int64_t now_ = INT64_MIN;
     bool changed_ = false;
 };
+
+// When does each rank leave, if messages share the cables of a network? The simulation of rubato/simulate.hpp with
+// transfers in place of fixed times: a message alone on its cables takes what the model says; several on one cable
+// share its rate fairly. Ranks on one endpoint share its cable by the same means.
+
+/// The heads of simulate/hockney.cpp, loggp.cpp and loggops.cpp say what a model does on cables. Messages between ranks
+/// on one endpoint use no cable and take as long as one that is alone, or what `options.inside` says; `options.hosts`
+/// does not matter. Throws if the schedules deadlock.
+RUBATO_API simulation simulate_on(const routes& r, const mapping& where, const model& m, shape_table& ranks,
+                                  std::span<const time_ns> arrivals, const simulation_options& options = {});
 
 }  // namespace rubato::topology

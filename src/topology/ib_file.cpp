@@ -25,7 +25,7 @@ public:
 
 private:
     /// A port, by the name of its device: "S-0002c9...", 3
-    using place = std::pair<std::string, std::uint32_t>;
+    using device_port = std::pair<std::string, std::uint32_t>;
     struct entry {
         std::string at_switch;
         std::uint32_t lid;
@@ -74,11 +74,7 @@ private:
         device_ = quoted(rest);
         if (device_.empty()) fail(l.number, "a device has no name in quotes");
         const std::string called = quoted(rest);
-        if (l.text.starts_with("Switch")) {
-            switches_.push_back(device_);
-        } else {
-            adapters_.push_back(device_);
-        }
+        (l.text.starts_with("Switch") ? switches_ : adapters_).push_back(device_);
         called_[device_] = called.empty() ? device_ : called.substr(0, called.find(' '));
     }
 
@@ -90,8 +86,8 @@ private:
         const std::optional<std::uint32_t> its = number_after(rest, "[");
         if (device_.empty() || !mine || other.empty() || !its)
             fail(l.number, "a port is written [1] \"device\"[2], below its device");
-        const place here{device_, *mine};
-        const place there{other, *its};
+        const device_port here{device_, *mine};
+        const device_port there{other, *its};
         for (const auto& [one, other_end] : {std::pair(here, there), std::pair(there, here)})
             if (const auto known = joined_.find(one); known != joined_.end() && known->second != other_end)
                 fail(l.number, fmt::format("port {} of {} has two cables", one.second, one.first));
@@ -123,7 +119,7 @@ private:
         std::ranges::sort(adapters_, {},
                           [this](const std::string& a) { return std::tuple(called_[a].size(), called_[a], a); });
         std::map<std::string, vertex> switch_numbers;
-        std::map<place, vertex> endpoints;
+        std::map<device_port, vertex> endpoints;
         std::vector<std::string> names;
         for (const std::string& a : adapters_) {
             const auto ports = std::ranges::count_if(joined_, [&](const auto& j) { return j.first.first == a; });
@@ -138,7 +134,7 @@ private:
             switch_numbers[s] = static_cast<vertex>(names.size());
             names.push_back(called_[s]);
         }
-        const auto vertex_of = [&](const place& p) {
+        const auto vertex_of = [&](const device_port& p) {
             if (const auto e = endpoints.find(p); e != endpoints.end()) return e->second;
             if (const auto s = switch_numbers.find(p.first); s != switch_numbers.end()) return s->second;
             throw error(fmt::format("network '{}'", file_),
@@ -146,7 +142,7 @@ private:
                         "give the whole output of ibnetdiscover");
         };
         std::vector<cable> cables;
-        std::map<place, channel> leaving;
+        std::map<device_port, channel> leaving;
         for (const auto& [here, there] : joined_) {
             if (there < here) continue;
             leaving[here] = static_cast<channel>(2 * cables.size());
@@ -164,9 +160,7 @@ private:
             if (at == switch_numbers.end()) fail(e.line, fmt::format("there is no switch {}", e.at_switch));
             const auto c = leaving.find({e.at_switch, e.out});
             if (c == leaving.end()) fail(e.line, fmt::format("no cable at port {} of {}", e.out, e.at_switch));
-            const std::span<const channel> out = net.out(at->second);
-            net.tables[std::size_t{endpoints.at(to->second)} * net.switches() + at->second - net.endpoints()] =
-                static_cast<port>(std::ranges::find(out, c->second) - out.begin());
+            net.tables[net.entry(endpoints.at(to->second), at->second)] = net.port_of(c->second);
         }
         return net;
     }
@@ -178,8 +172,8 @@ private:
     std::vector<std::string> switches_{};
     std::vector<std::string> adapters_{};
     std::map<std::string, std::string> called_{};
-    std::map<place, place> joined_{};
-    std::map<std::uint32_t, place> lids_{};
+    std::map<device_port, device_port> joined_{};
+    std::map<std::uint32_t, device_port> lids_{};
     std::vector<entry> entries_{};
 };
 

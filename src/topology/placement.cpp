@@ -53,30 +53,26 @@ placement::placement(const routes& r, const traffic& t, mapping where)
             if (m.to != m.from) of_rank_[m.to].push_back(id);
             how_many_[i].resize(std::max<std::size_t>(how_many_[i].size(), 1));
             ++how_many_[i][0];
-            put_on(id);
+            put(id, true);
         }
     }
     changed_.clear();
     for (std::uint32_t id = 0; id < messages_.size(); ++id) count_again(id);
 }
 
-void placement::take_off(std::uint32_t id) {
+void placement::put(std::uint32_t id, bool on) {
     const sent& m = messages_[id];
     routes_->along(where_[m.from], where_[m.to], [&](channel c) {
         std::vector<std::uint32_t>& here = on_[at(m.round, c)];
-        *std::ranges::find(here, id) = here.back();
-        here.pop_back();
         changed_.push_back(at(m.round, c));
-        sums_.cables -= times_[m.round];
-    });
-}
-
-void placement::put_on(std::uint32_t id) {
-    const sent& m = messages_[id];
-    routes_->along(where_[m.from], where_[m.to], [&](channel c) {
-        on_[at(m.round, c)].push_back(id);
-        changed_.push_back(at(m.round, c));
-        sums_.cables += times_[m.round];
+        if (on) {
+            here.push_back(id);
+            sums_.cables += times_[m.round];
+        } else {
+            *std::ranges::find(here, id) = here.back();
+            here.pop_back();
+            sums_.cables -= times_[m.round];
+        }
     });
 }
 
@@ -112,9 +108,9 @@ void placement::swap(std::uint32_t a, std::uint32_t b) {
                 messages_[id].looked_at = swaps_;
                 moved.push_back(id);
             }
-    for (const std::uint32_t id : moved) take_off(id);
+    for (const std::uint32_t id : moved) put(id, false);
     std::swap(where_[a], where_[b]);
-    for (const std::uint32_t id : moved) put_on(id);
+    for (const std::uint32_t id : moved) put(id, true);
     for (const std::uint32_t id : moved) count_again(id);
     for (const std::size_t place : changed_)
         for (const std::uint32_t id : on_[place])

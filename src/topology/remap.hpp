@@ -31,8 +31,8 @@ private:
         std::uint32_t looked_at = 0;  // by which swap
     };
     std::size_t at(std::uint32_t round, channel c) const { return std::size_t{round} * channels_ + c; }
-    void take_off(std::uint32_t id);
-    void put_on(std::uint32_t id);
+    /// On its channels, or off them.
+    void put(std::uint32_t id, bool on);
     void count_again(std::uint32_t id);
 
     const routes* routes_;

@@ -1,8 +1,11 @@
 #include "topology/routing.hpp"
 
+#include "core/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace rubato::topology {
 namespace {
@@ -71,9 +74,8 @@ routes route(const network& net, std::string_view name) {
                     "give a smaller network");
     for (const method& m : all_methods)
         if (m.name == name) return {net, m.name, m.tables(net)};
-    std::string names;
-    for (const method& m : all_methods) names += fmt::format("{}{}", names.empty() ? "" : ", ", m.name);
-    throw error(fmt::format("unknown routing '{}'", name), fmt::format("known are {}", names), "give one of them");
+    throw error(fmt::format("unknown routing '{}'", name), fmt::format("known are {}", names_of(all_methods)),
+                "give one of them");
 }
 
 std::vector<port> given_tables(const network& net) {
@@ -81,6 +83,58 @@ std::vector<port> given_tables(const network& net) {
         throw error(fmt::format("'{}' has no forwarding tables", net.name()),
                     "only files with the output of dump_fts have them", "choose another --routing");
     return net.tables;
+}
+
+// Deadlock freedom: no circle in the graph whose vertices are channels, with an edge where some route uses one channel
+// right after the other (Dally and Seitz 1987).
+std::vector<channel> find_deadlock(const routes& r) {
+    const network& net = r.net();
+    // Of each channel, which of the channels that leave its head follow it.
+    std::vector<std::uint64_t> first(net.channels() + 1U, 0);
+    for (channel c = 0; c < net.channels(); ++c) first[c + 1] = first[c] + net.out(net.head(c)).size();
+    std::vector<bool> follows(first.back(), false);
+    tree_to tree(net);
+    for (vertex to = 0; to < net.endpoints(); ++to) {
+        const std::span<const port> row = r.row(to);
+        tree.read(row, to);
+        for (const vertex v : tree.order())
+            if (const vertex w = net.head(tree.next(v)); w != to)
+                follows[first[tree.next(v)] + row[w - net.endpoints()]] = true;
+    }
+
+    enum class state : std::uint8_t { fresh, open, closed };
+    std::vector<state> states(net.channels(), state::fresh);
+    struct visit {
+        channel c;
+        port next = 0;
+    };
+    std::vector<visit> path;
+    for (channel start = 0; start < net.channels(); ++start) {
+        if (states[start] != state::fresh) continue;
+        path.push_back({start});
+        states[start] = state::open;
+        while (!path.empty()) {
+            visit& at = path.back();
+            const std::span<const channel> out = net.out(net.head(at.c));
+            while (at.next < out.size() && !follows[first[at.c] + at.next]) ++at.next;
+            if (at.next == out.size()) {
+                states[at.c] = state::closed;
+                path.pop_back();
+                continue;
+            }
+            const channel c = out[at.next++];
+            if (states[c] == state::open) {
+                std::vector<channel> circle;
+                const auto begin = std::ranges::find(path, c, &visit::c);
+                std::transform(begin, path.end(), std::back_inserter(circle), [](const visit& v) { return v.c; });
+                return circle;
+            }
+            if (states[c] == state::closed) continue;
+            states[c] = state::open;
+            path.push_back({c});
+        }
+    }
+    return {};
 }
 
 }  // namespace rubato::topology

@@ -12,14 +12,11 @@
 namespace rubato::topology {
 namespace {
 
-/// The switch that is the farthest from endpoints: in a tree, one at the top.
-vertex root_of(const network& net) {
+/// The switches in the order of a breadth-first search from the one that is the farthest from endpoints: in a tree, one
+/// at the top.
+std::vector<vertex> order_of(const network& net) {
     const std::vector<std::uint32_t> stages = stages_of(net);
-    return static_cast<vertex>(std::ranges::max_element(stages) - stages.begin());
-}
-
-/// The switches in the order of a breadth-first search.
-std::vector<vertex> order_from(const network& net, vertex root) {
+    const auto root = static_cast<vertex>(std::ranges::max_element(stages) - stages.begin());
     std::vector<bool> seen(net.vertices(), false);
     std::vector<vertex> order{root};
     seen[root] = true;
@@ -36,7 +33,7 @@ std::vector<vertex> order_from(const network& net, vertex root) {
 
 std::vector<port> up_down_tables(const network& net) {
     constexpr std::uint32_t far = UINT32_MAX / 2;
-    const std::vector<vertex> order = order_from(net, root_of(net));
+    const std::vector<vertex> order = order_of(net);
     std::vector<std::uint32_t> place(net.vertices());
     for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
 

@@ -31,17 +31,4 @@ const library& open_mpi();
 /// MPICH 4.0's, for MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE.
 const library& mpich();
 
-/// Decided problems by collective and ranks: from how many bytes on which way is used, null where the library is left
-/// alone. Equal neighbours are one.
-struct size_rules {
-    collective what = collective::barrier;
-    std::int32_t ranks = 1;
-    struct one {
-        std::int64_t from = 0;
-        std::optional<way> use{};
-    };
-    std::vector<one> sizes{};  ///< the first is from 0 on
-};
-std::vector<size_rules> by_size(std::span<const decided> all);
-
 }  // namespace rubato::tune

@@ -82,7 +82,7 @@ timed_problem timed(const key& k, const measured_problem& m) {
 std::vector<timed_problem> measured_ways(const std::vector<std::string>& files, const contenders& who) {
     std::map<key, measured_problem> found;
     const report::analysis a = report::group(results::read(files));
-    for (const report::measured_case& c : a.cases) {
+    for (const report::analysed_case& c : a.cases) {
         const collective what = parse_collective(c.in.collective);
         if (traits(what).on_graph) continue;
         measured_problem& m = found[{what, c.in.ranks, c.bytes}];

@@ -5,7 +5,6 @@
 // Left out: gather and scatter, for which coll/tuned reads arguments that count on some ranks only, so that ranks could
 // disagree; barrier and the v-forms, whose size it does not look at; collectives that have one algorithm of ours.
 #include "tune/library.hpp"
-#include "tune/words.hpp"
 
 #include <fmt/format.h>
 
@@ -60,36 +59,56 @@ constexpr std::array in_open_mpi{
 struct choice_table {
     collective what;
     int number;  ///< of the collective, in rule files
+    /// Which algorithm does the work, as ours are called: coll/tuned passes some calls on to another one.
+    int (*done)(int chosen, std::int32_t ranks, std::int64_t bytes);
     std::string_view choices;
 };
 
+constexpr std::int64_t element = 8;
+constexpr int as_chosen(int chosen, std::int32_t, std::int64_t) { return chosen; }
+/// A chain without a fan-out is a pipeline.
+constexpr int chain_is_pipeline(int chosen, std::int32_t, std::int64_t) { return chosen == 2 ? 3 : chosen; }
+constexpr int allgather_done(int chosen, std::int32_t ranks, std::int64_t) {
+    if (chosen == 3 && !is_power_of_two(ranks)) return 2;
+    if (chosen == 5 && ranks % 2 != 0) return 4;
+    return chosen == 6 ? 3 : chosen;  // two ranks: they exchange what they have
+}
+constexpr int allreduce_done(int chosen, std::int32_t ranks, std::int64_t bytes) {
+    if (chosen == 4 || chosen == 5) return bytes < element * ranks ? 3 : 4;  // it is given no segment size
+    return chosen == 6 && bytes < element * ranks ? 1 : chosen;
+}
+/// Any number of requests are open at once.
+constexpr int alltoall_done(int chosen, std::int32_t, std::int64_t) {
+    return chosen == 4 ? 1 : chosen == 5 ? 2 : chosen;
+}
+
 constexpr std::array own_choices{
-    choice_table{collective::allgather, 0,
+    choice_table{collective::allgather, 0, allgather_done,
                  "3:=6|32:=3|64:1Ki=3,64Ki=5,=4|128:512=3,64Ki=5,=4|256:512=3,128Ki=5,512Ki=4,1Mi=5,=4|"
                  "512:32=3,128=2,1Ki=3,128Ki=5,512Ki=4,1Mi=5,=4|1024:64=3,256=2,2Ki=3,=5|"
                  "2048:4=3,8=2,16=3,32=2,256=3,512=2,4Ki=3,=5|4096:32=2,128=3,512=2,4Ki=3,=5|"
                  ":2=3,8=2,16=3,512=2,4Ki=3,=5"},
-    choice_table{collective::allreduce, 2,
+    choice_table{collective::allreduce, 2, allreduce_done,
                  "4:8=4,4Ki=3,8Ki=4,16Ki=3,64Ki=4,256Ki=5,=6|8:16=4,8Ki=3,=6|16:8Ki=3,=6|32:64=5,4Ki=3,=6|"
                  "64:128=5,=6|128:256Ki=3,=6|256:128Ki=2,256Ki=3,=6|512:4Ki=2,=6|2048:2Ki=2,16Ki=3,=6|"
                  "4096:2Ki=2,4Ki=5,16Ki=3,=6|:2Ki=2,16Ki=5,32Ki=3,=6"},
-    choice_table{collective::alltoall, 3,
+    choice_table{collective::alltoall, 3, alltoall_done,
                  "3:2=2,4=5,16=2,64=5,256=2,4Ki=5,32Ki=2,256Ki=4,1Mi=5,=2|8:8Ki=4,16Ki=1,64Ki=4,512Ki=1,1Mi=2,=1|"
                  "16:256Ki=4,=1|32:4=4,512=3,8Ki=4,32Ki=1,256Ki=4,512Ki=1,=4|64:512=3,512Ki=1,=4|"
                  "128:1Ki=3,2Ki=1,4Ki=4,256Ki=1,=2|256:1Ki=3,2Ki=4,256Ki=1,=2|512:1Ki=3,8Ki=4,32Ki=1,=2|"
                  "1024:512=3,8Ki=4,16Ki=1,128Ki=4,256Ki=1,=2|2048:512=3,1Ki=4,2Ki=1,16Ki=4,256Ki=1,=4|"
                  "4096:1Ki=3,4Ki=4,8Ki=1,128Ki=4,=1|:2Ki=3,8Ki=4,16Ki=1,32Ki=4,64Ki=1,=4"},
-    choice_table{collective::bcast, 7,
+    choice_table{collective::bcast, 7, chain_is_pipeline,
                  "4:32=3,256=5,512=3,1Ki=7,32Ki=1,128Ki=5,256Ki=2,512Ki=1,1Mi=6,=5|8:64=5,128=6,2Ki=5,8Ki=6,1Mi=1,=2|"
                  "16:8=7,64=5,4Ki=7,16Ki=5,32Ki=6,=1|32:4Ki=7,1Mi=6,=8|64:2Ki=6,=7|128:=7|"
                  "256:2=6,16Ki=5,32Ki=1,64Ki=5,=7|1024:16Ki=7,32Ki=4,=7|2048:512Ki=7,=8|4096:256Ki=7,=8|"
                  ":8Ki=7,16Ki=5,256Ki=7,=8"},
-    choice_table{collective::reduce, 11,
+    choice_table{collective::reduce, 11, chain_is_pipeline,
                  "4:8=7,16=4,32=3,256Ki=1,512Ki=3,1Mi=2,=3|8:4Ki=4,64Ki=2,256Ki=5,512Ki=1,1Mi=5,=1|16:8Ki=4,=5|"
                  "32:4Ki=4,=5|256:=5|512:8Ki=5,16Ki=6,=5|2048:=5|4096:512=5,1Ki=6,8Ki=5,16Ki=6,=5|"
                  ":16=5,32=6,1Ki=5,2Ki=6,8Ki=5,16Ki=6,=5"},
     choice_table{
-        collective::reduce_scatter, 12,
+        collective::reduce_scatter, 12, as_chosen,
         "4:64Ki=3,128Ki=4,=3|8:8=1,256Ki=2,=3|32:256Ki=2,=3|64:64=1,2Ki=2,512Ki=4,=3|"
         "128:256=1,512=2,2Ki=4,4Ki=2,=4|256:256=1,512=2,=4|512:256=1,1Ki=2,=4|"
         "1024:512=1,2Ki=2,8Ki=4,16Ki=2,=4|2048:512=1,4Ki=2,16Ki=4,32Ki=2,=4|4096:512=1,4Ki=2,=4|:1Ki=1,8Ki=2,=4"},
@@ -102,35 +121,17 @@ const choice_table* table_of(collective what) {
 
 int own_choice(const choice_table& t, std::int32_t ranks, std::int64_t size) {
     for (std::string_view groups = t.choices; !groups.empty();) {
-        std::string_view group = take(groups, '|');
-        const std::string_view below = take(group, ':');
+        std::string_view group = take(groups, "|");
+        const std::string_view below = take(group, ":");
         if (!below.empty() && ranks >= parse_integer(below, "number of ranks", 1, 1 << 20)) continue;
         while (!group.empty()) {
-            std::string_view entry = take(group, ',');
-            const std::string_view limit = take(entry, '=');
+            std::string_view entry = take(group, ",");
+            const std::string_view limit = take(entry, "=");
             if (limit.empty() || size < parse_bytes(limit))
                 return static_cast<int>(parse_integer(entry, "algorithm", 1, 9));
         }
     }
     return 0;
-}
-
-/// Where coll/tuned makes another of its algorithms do the work, or ours have another name.
-int really_done(collective what, int number, std::int32_t ranks, std::int64_t bytes) {
-    constexpr std::int64_t element = 8;
-    switch (what) {
-        case collective::allgather:
-            if (number == 3 && !is_power_of_two(ranks)) return 2;
-            if (number == 5 && ranks % 2 != 0) return 4;
-            return number == 6 ? 3 : number;  // two ranks: they exchange what they have
-        case collective::allreduce:
-            if (number == 4 || number == 5) return bytes < element * ranks ? 3 : 4;  // it is given no segment size
-            return number == 6 && bytes < element * ranks ? 1 : number;
-        case collective::alltoall: return number == 4 ? 1 : number == 5 ? 2 : number;  // any number of requests at once
-        case collective::bcast:
-        case collective::reduce: return number == 2 ? 3 : number;  // a chain without a fan-out is a pipeline
-        default: return number;
-    }
 }
 
 /// That are cut into segments one by one.
@@ -157,7 +158,7 @@ public:
         const choice_table* const t = table_of(what);
         if (t == nullptr) return std::nullopt;
         const bool by_chunk = what == collective::allgather || what == collective::alltoall;
-        const int number = really_done(what, own_choice(*t, ranks, by_chunk ? bytes / ranks : bytes), ranks, bytes);
+        const int number = t->done(own_choice(*t, ranks, by_chunk ? bytes / ranks : bytes), ranks, bytes);
         const auto found = std::ranges::find_if(
             in_open_mpi, [&](const open_mpi_algorithm& s) { return s.number == number && is_of(s, what); });
         return found == in_open_mpi.end() ? std::nullopt : std::optional(way{&find_algorithm(found->id)});

@@ -7,26 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace rubato::tune {
 namespace {
-
-constexpr std::array<std::int64_t, 5> segment_sizes{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10};
-
-std::int64_t chunk_of(const asked_problem& p) {
-    const std::int32_t chunks = traits(p.what).sized_chunks(p.ranks);
-    return (p.bytes + chunks - 1) / chunks;
-}
-
-problem problem_of(const asked_problem& p, const contenders& who) {
-    problem q;
-    q.what = p.what;
-    q.ranks = p.ranks;
-    q.root = rank(p.root);
-    q.commutative = who.commutative;
-    return q;
-}
 
 /// A library's algorithms, uncut and in segments: without a rule it cuts nothing.
 std::vector<candidate> ways_of(const library& of, const problem& p, std::int64_t chunk) {
@@ -94,8 +77,10 @@ std::string observed_model(const std::string& file) { return observe::read(file)
 
 timed_problem simulate_ways(const asked_problem& p, const model& network, const contenders& who) {
     timed_problem out{p.what, p.ranks, p.bytes};
-    const std::int64_t chunk = chunk_of(p);
-    problem q = problem_of(p, who);
+    const std::int32_t chunks = traits(p.what).sized_chunks(p.ranks);
+    const std::int64_t chunk = (p.bytes + chunks - 1) / chunks;
+    problem q{p.what, p.ranks, rank(p.root)};
+    q.commutative = who.commutative;
     const std::vector<candidate> all =
         who.of != nullptr ? ways_of(*who.of, q, chunk) : candidates_for(q, chunk, network, who.early);
     for (const candidate& c : all) out.ways.push_back({{c.use, c.use->segmented ? c.segment : 0}});

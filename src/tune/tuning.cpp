@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace rubato::tune {
@@ -27,6 +28,82 @@ bool less(const regret& a, const regret& b, measure by) {
     const measure other = by == measure::worst ? measure::mean : measure::worst;
     if (std::abs(a.by(by) - b.by(by)) > resolution) return a.by(by) < b.by(by);
     return a.by(other) < b.by(other);
+}
+
+// "allreduce 8 1024|imbalances|otherwise|a way and its run times|another|..."
+
+std::string text_of(const way& w) { return fmt::format("{} {}", w.use != nullptr ? w.use->id : "-", w.segment); }
+std::string text_of(const std::vector<time_ns>& times) {
+    std::string text;
+    for (const time_ns t : times) text += fmt::format(" {}", t.count());
+    return text;
+}
+
+std::int64_t take_number(std::string_view& from) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return parse_integer(take(from, " "), "number", 0, most);
+}
+way take_way(std::string_view& from) {
+    const std::string_view id = take(from, " ");
+    return {id == "-" ? nullptr : &find_algorithm(id), take_number(from)};
+}
+std::vector<time_ns> take_times(std::string_view from) {
+    std::vector<time_ns> times;
+    while (!from.empty()) times.emplace_back(take_number(from));
+    return times;
+}
+
+/// Decided problems of one collective and one number of ranks.
+std::vector<std::span<const decided>> alike(std::span<const decided> all) {
+    std::vector<std::span<const decided>> groups;
+    while (!all.empty()) {
+        const timed_problem& first = *all.front().of;
+        const auto end = std::ranges::find_if_not(
+            all, [&first](const decided& d) { return d.of->what == first.what && d.of->ranks == first.ranks; });
+        groups.push_back(all.first(static_cast<std::size_t>(end - all.begin())));
+        all = all.subspan(groups.back().size());
+    }
+    return groups;
+}
+
+std::vector<std::int64_t> boundaries_of(std::span<const decided> same) {
+    std::vector<std::int64_t> sizes;
+    for (const decided& d : same) sizes.push_back(d.of->bytes);
+    return boundaries(sizes);
+}
+
+/// What holds for a size, without the size.
+std::vector<rule> rules_of(const decided& d) {
+    std::vector<rule> all;
+    const auto add = [&](std::optional<time_ns> imbalance, const way& w) {
+        all.push_back({d.of->what, d.of->ranks, 0, imbalance, w.use, w.segment});
+    };
+    add(std::nullopt, d.any ? d.any->use : way{});
+    for (const decided::by_imbalance& c : d.classes) add(c.from, c.chosen.use);
+    return all;
+}
+
+void add_sizes(std::span<const decided> same, std::vector<rule>& all) {
+    const std::vector<std::int64_t> from = boundaries_of(same);
+    std::vector<rule> before;
+    for (std::size_t i = 0; i < same.size(); ++i) {
+        std::vector<rule> now = rules_of(same[i]);
+        if (now == before) continue;
+        before = now;
+        for (rule& r : now) r.bytes = from[i];
+        all.insert(all.end(), now.begin(), now.end());
+    }
+}
+
+std::optional<way> use_of(const decided& d) { return d.any ? std::optional(d.any->use) : std::nullopt; }
+
+size_rules rules_for(std::span<const decided> same) {
+    size_rules r{same.front().of->what, same.front().of->ranks};
+    const std::vector<std::int64_t> from = boundaries_of(same);
+    if (from.front() > 0) r.sizes.push_back({0, std::nullopt});
+    for (std::size_t i = 0; i < same.size(); ++i)
+        if (r.sizes.empty() || r.sizes.back().use != use_of(same[i])) r.sizes.push_back({from[i], use_of(same[i])});
+    return r;
 }
 
 }  // namespace
@@ -105,6 +182,55 @@ std::vector<std::int64_t> boundaries(const std::vector<std::int64_t>& sizes) {
                               : std::llround(std::sqrt(static_cast<double>(sizes[i - 1])) *
                                              std::sqrt(static_cast<double>(sizes[i]))));
     return from;
+}
+
+rules own_rules(std::span<const decided> all, std::optional<model> network) {
+    std::vector<rule> found;
+    const std::vector<std::span<const decided>> groups = alike(all);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        add_sizes(groups[i], found);
+        const timed_problem& here = *groups[i].front().of;
+        // For many more ranks nothing is known.
+        if (i + 1 == groups.size() || groups[i + 1].front().of->what != here.what)
+            found.push_back({here.what, 2 * here.ranks});
+    }
+    return rules(std::move(found), std::move(network));
+}
+
+std::vector<size_rules> by_size(std::span<const decided> all) {
+    std::vector<size_rules> grouped;
+    for (const std::span<const decided> same : alike(all)) grouped.push_back(rules_for(same));
+    return grouped;
+}
+
+std::string_view take(std::string_view& from, std::string_view separator) {
+    const std::string_view first = from.substr(0, from.find(separator));
+    from.remove_prefix(std::min(first.size() + separator.size(), from.size()));
+    return first;
+}
+
+std::string as_text(const timed_problem& p) {
+    const std::string imbalances = text_of(p.imbalances);
+    std::string text = fmt::format("{} {} {}|{}|{}", traits(p.what).name, p.ranks, p.bytes,
+                                   std::string_view(imbalances).substr(imbalances.empty() ? 0 : 1),
+                                   p.otherwise ? text_of(*p.otherwise) : "");
+    for (const timed_way& w : p.ways) text += fmt::format("|{}{}", text_of(w.how), text_of(w.run_times));
+    return text;
+}
+
+timed_problem from_text(std::string_view text) {
+    std::string_view head = take(text, "|");
+    timed_problem p{parse_collective(take(head, " "))};
+    p.ranks = static_cast<std::int32_t>(take_number(head));
+    p.bytes = take_number(head);
+    p.imbalances = take_times(take(text, "|"));
+    if (std::string_view otherwise = take(text, "|"); !otherwise.empty()) p.otherwise = take_way(otherwise);
+    while (!text.empty()) {
+        std::string_view line = take(text, "|");
+        const way how = take_way(line);
+        p.ways.push_back({how, take_times(line)});
+    }
+    return p;
 }
 
 }  // namespace rubato::tune

@@ -2,10 +2,12 @@
 // pattern of arrivals is the time that it loses to the best way for that pattern, as a share of the shortest call.
 #pragma once
 
-#include "rubato/algorithm.hpp"
+#include "rubato/tuned_rules.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rubato::tune {
@@ -84,5 +86,28 @@ decided decide(const timed_problem& p, const demands& d);
 /// From how many bytes on the choice for each of these sizes holds: halfway, as a ratio, to the next smaller one. The
 /// first holds from itself on.
 std::vector<std::int64_t> boundaries(const std::vector<std::int64_t>& sizes);
+
+/// Decided problems by collective and ranks: from how many bytes on which way is used, null where the library is left
+/// alone. Equal neighbours are one.
+struct size_rules {
+    collective what = collective::barrier;
+    std::int32_t ranks = 1;
+    struct one {
+        std::int64_t from = 0;
+        std::optional<way> use{};
+    };
+    std::vector<one> sizes{};  ///< the first is from 0 on
+};
+std::vector<size_rules> by_size(std::span<const decided> all);
+/// As Rubato's own rules, for each class of imbalance and for any. Decided problems are in the order of collectives,
+/// ranks and sizes.
+rules own_rules(std::span<const decided> all, std::optional<model> network);
+
+// As text, to be sent from rank to rank.
+std::string as_text(const timed_problem& p);
+timed_problem from_text(std::string_view text);
+
+/// Cuts off what comes before the separator, or all.
+std::string_view take(std::string_view& from, std::string_view separator);
 
 }  // namespace rubato::tune

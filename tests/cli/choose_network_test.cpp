@@ -55,8 +55,7 @@ TEST_F(choose_network, refuses_with_one_line) {
          {"--network", "--network x", "--network crossbar:ports=0", "--routing modulo", "--mapping random:1",
           "--order network", "--network crossbar:ports=4 --order x", "--network crossbar:ports=4 --mapping random:x",
           "--network crossbar:ports=4 --mapping /nowhere", "--network crossbar:ports=4 --hosts 2 --mapping random:1",
-          "--network crossbar:ports=2 --hosts 3", "--network crossbar:ports=4 --routing x",
-          "--network crossbar:ports=4 --model infiniband2008"}) {
+          "--network crossbar:ports=2 --hosts 3", "--network crossbar:ports=4 --routing x"}) {
         for (const char* what : {"choose", "sim"}) {
             const outcome result = rubato(fmt::format("{} bcast --ranks 4 --bytes 1KiB {}", what, line));
             EXPECT_EQ(result.status, 2) << what << ' ' << line;

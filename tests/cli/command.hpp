@@ -86,4 +86,17 @@ inline std::vector<std::string> lines(const std::string& text) {
     return all;
 }
 
+/// Two spaces before each column of the header are two spaces in all rows.
+inline void expect_aligned(const std::vector<std::string>& table, const std::vector<std::string>& left_columns) {
+    for (const std::string& column : left_columns) {
+        const std::size_t at = table.front().find(column);
+        ASSERT_NE(at, std::string::npos) << column;
+        for (const std::string& row : table)
+            EXPECT_TRUE(row.size() <= at || row.substr(at - 2, 2) == "  ") << column << " in " << row;
+    }
+}
+
+/// The option that an algorithm needs whose ranks have neighbours.
+std::string neighbours_of(const auto& a) { return traits(a.what).on_graph ? " --graph ring" : ""; }
+
 }  // namespace rubato

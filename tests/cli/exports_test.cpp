@@ -74,15 +74,6 @@ TEST_F(exports_command, perfetto_by_its_own_decoder) {
     EXPECT_NE(decoded.out.find("\"rank 3 on n1\""), std::string::npos);
 }
 
-TEST_F(exports_command, prometheus_by_its_own_tool) {
-    if (shell("command -v promtool").status != 0) GTEST_SKIP() << "there is no promtool";
-    write_calls();
-    good(fmt::format("import {} -o {}", path("calls.csv"), path("run.rubato")));
-    const outcome checked = shell(fmt::format("{} export {} --format prometheus -o - | promtool check metrics",
-                                              RUBATO_COMMAND, path("run.rubato")));
-    EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
-}
-
 TEST_F(exports_command, otf2_by_its_own_tool) {
     write_calls();
     if (!has_otf2()) GTEST_SKIP() << "this rubato was built without OTF2";

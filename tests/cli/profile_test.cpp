@@ -1,7 +1,7 @@
 // rubato profile, and the option of rubato exec.
 #include "command.hpp"
 
-#include "profile/shelf.hpp"
+#include "profile/profile.hpp"
 
 #include <array>
 #include <cstdlib>

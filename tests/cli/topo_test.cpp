@@ -105,11 +105,16 @@ TEST_F(topo, sim_shares_cables) {
     for (const char* line :
          {"sim reduce --ranks 4 --bytes 1 --network x", "sim reduce --ranks 4 --bytes 1 --routing updown",
           "sim reduce/ring --ranks 4 --bytes 1 --network crossbar:ports=2 --hosts 4",
-          "sim reduce/ring --ranks 4 --bytes 1 --network crossbar:ports=4 --model loggops:L=1us,o=1us,g=1us,G=1ns",
-          "sim reduce/ring --ranks 4 --bytes 1 --network crossbar:ports=4 --model "
-          "logfgp:L=1us,omin=1us,omax=2us,g=1us,G=1ns,f=2",
           "sim reduce/ring --ranks 4 --bytes 1 --network crossbar:ports=4 --slow rank=1,factor=2"})
         EXPECT_EQ(rubato(line).status, 2) << line;
+    for (const char* model : {"loggops:L=1us,o=1us,g=1us,G=1ns", "logfgp:L=1us,omin=1us,omax=2us,g=1us,G=1ns,f=2",
+                              "loggp5:L=1us,o=1us,G=1ns"})
+        for (const char* what : {"sim reduce/ring", "choose reduce"})
+            EXPECT_EQ(
+                rubato(fmt::format("{} --ranks 4 --bytes 1KiB --network crossbar:ports=4 --model {}", what, model))
+                    .status,
+                0)
+                << what << ' ' << model;
 }
 
 }  // namespace

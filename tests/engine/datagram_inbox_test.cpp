@@ -1,4 +1,4 @@
-#include "engine/datagram_inbox.hpp"
+#include "engine/multicast_chain.hpp"
 
 #include <gtest/gtest.h>
 

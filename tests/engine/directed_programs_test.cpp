@@ -6,9 +6,9 @@
 // One thread moves all ranks in random order, so that a seed repeats a failure:
 //   RUBATO_PROGRAM=SEED build/tests/engine_tests --gtest_filter='*directed_programs*'
 // RUBATO_PROGRAMS=N runs as many.
-#include "direct/decision.hpp"
-#include "direct/enforcer.hpp"
+#include "direct/follower.hpp"
 #include "direct/guided_call.hpp"
+#include "direct/learned.hpp"
 #include "support/memory_stage.hpp"
 #include "support/random_script.hpp"
 #include "support/slow_mail.hpp"
@@ -130,7 +130,7 @@ public:
 private:
     struct process {
         std::vector<std::unique_ptr<seat>> seats{};
-        effort spent{};
+        directing_cost spent{};
         std::size_t at = 0;  // call
     };
 
@@ -169,15 +169,15 @@ private:
         seat& s = *p.seats[on];
         const auto explain = [&s](const decision& d) { s.explained.push_back(d); };
         if (g.force != nullptr) {
-            s.guides = std::make_unique<enforcer>(
-                *g.force, g.ranks(), [&with] { return with.boards.network; }, explain);
+            s.guides = std::make_unique<follower>(
+                std::span(&g.force, 1), g.ranks(), [&with] { return with.boards.network; }, explain);
             return;
         }
         if (!with.remembered) with.remembered = g.remembers_last && last_learned_ ? *last_learned_ : g.remembered;
         director::settings how;
         how.me = me;
         how.ranks = g.ranks();
-        how.spend = g.spend;
+        how.careful.spend = g.spend;
         how.between_hosts = g.between_hosts;
         how.early = g.early;
         how.process = &p.spent;

@@ -2,7 +2,6 @@
 // come at any time, and calls with other roots and sizes follow each other without a pause.
 #include "engine/multicast_chain.hpp"
 
-#include "engine/datagram_inbox.hpp"
 #include "support/dice.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/sparse_choice.hpp"
+#include "engine/sparse_exchange.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 //   mpirun -n P autopilot
 #include "preload/autopilot.hpp"
 
-#include "observe/decision_json.hpp"
+#include "observe/notes.hpp"
 #include "support/mpi_experiment.hpp"
 
 #include <array>
@@ -75,7 +75,7 @@ experiment of_doubles(collective what, std::int64_t count, int root) {
 /// One rank is always late, and the native collective takes this long. Does a plan replace it?
 bool replaced(const std::string& model, time_ns native_takes) {
     autopilot::settings how;
-    how.spend = 100;
+    how.careful.spend = 100;
     how.model = model;
     pilot p(how);
     const experiment e = of_doubles(collective::allreduce, 10000, 0);
@@ -102,10 +102,10 @@ void check_random(std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     autopilot::settings how;
-    how.spend = 100;
+    how.careful.spend = 100;
     how.model = fast;
     how.background = seed % 2 == 0;
-    how.margin = 0.01;
+    how.careful.margin = 0.01;
     if (seed == 3) how.leave = {collective::bcast, collective::alltoall};
     if (seed == 4) how.reproducible = true;
     pilot p(how);
@@ -135,8 +135,8 @@ void check_forced(bool background) {
         if ((&a - algorithms().data()) % 4 != 0) continue;
 #endif
         autopilot::settings how;
-        how.spend = 100;
-        how.force = a.id;
+        how.careful.spend = 100;
+        how.force = {&a};
         how.background = background;
         how.model = fast;
         pilot p(how);
@@ -217,7 +217,7 @@ bool concerned(const autopilot::settings& how, const mpi::call& c) {
 
 void check_native() {
     autopilot::settings how;
-    how.spend = 100;
+    how.careful.spend = 100;
     how.model = fast;
     std::vector<double> x(40000), y(x.size() * static_cast<std::size_t>(ranks));
     const mpi::call c = mpi::call::allreduce(x.data(), y.data(), 40000, MPI_DOUBLE, MPI_SUM);
@@ -234,7 +234,7 @@ void check_native() {
 
     // Sums of floating point numbers in reproducible mode, and return codes of native calls.
     how.reproducible = true;
-    how.force = "allreduce/ring";
+    how.force = {&find_algorithm("allreduce/ring")};
     pilot p(how);
     const auto native = [&p] {
         ++p.native_calls;
@@ -248,13 +248,11 @@ void check_native() {
 }
 
 void check_settings() {
-    for (const bool of_model : {true, false}) {
-        autopilot::settings how;
-        how.spend = 100;
-        (of_model ? how.model : how.force) = "reduce/nonsense";
-        const std::string said = rubato::testing::refusal("nonsense", [&] { pilot p(how); });
-        if (said.find("nonsense") == std::string::npos) fail(fmt::format("'{}' does not say what is wrong", said));
-    }
+    autopilot::settings how;
+    how.careful.spend = 100;
+    how.model = "nonsense";
+    const std::string said = rubato::testing::refusal("nonsense", [&] { pilot p(how); });
+    if (said.find("nonsense") == std::string::npos) fail(fmt::format("'{}' does not say what is wrong", said));
 }
 
 }  // namespace

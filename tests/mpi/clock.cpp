@@ -1,6 +1,6 @@
 // The common clock over MPI. All ranks run on one machine but pretend to have shifted and drifting clocks, so the test
 // knows the true offsets.
-#include "mpi/synchronise.hpp"
+#include "mpi/private_communicator.hpp"
 
 #include <fmt/format.h>
 

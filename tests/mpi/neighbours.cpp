@@ -5,7 +5,7 @@
 //   mpirun -n P neighbours [--sample K]
 //
 // Exits with 1 and the first difference if there is one.
-#include "mpi/topology.hpp"
+#include "mpi/process_topology.hpp"
 #include "rubato/mpi.hpp"
 
 #include "support/mpi_experiment.hpp"

@@ -4,7 +4,6 @@
 //
 //   mpirun -n P roll_call [--rounds N] [--threads multiple|funneled]
 #include "mpi/looked_at_calls.hpp"
-#include "mpi/roll.hpp"
 #include "support/mpi_counts.hpp"
 #include "support/mpi_experiment.hpp"
 
@@ -117,7 +116,8 @@ private:
     std::uint64_t turn_ = 0;
 };
 
-/// Whoever is late is called late, in the end, and with it nobody else, whether it is the keeper or not.
+/// Whoever is late is called late, and with it nobody else, whether it is the keeper or not: in one call of four at
+/// least, as on a busy machine others are late as well.
 void check_late_ranks_are_seen() {
     mpi::settings quiet;
     quiet.background = has_thread;
@@ -126,21 +126,21 @@ void check_late_ranks_are_seen() {
     std::vector<double> in(5000, 1.0);
     std::vector<double> out(in.size());
     for (int late = has_thread ? 0 : 1; late < ranks; ++late) {
-        bool found = false;
-        for (int attempt = 1; attempt <= 12 && !found; ++attempt) {
+        int alone = 0;
+        for (int i = 0; i < 4; ++i) {
             MPI_Barrier(MPI_COMM_WORLD);
-            if (me == late) std::this_thread::sleep_for(10ms * (1 << attempt / 2));
-            ours.allreduce(rolled(find_algorithm("allreduce/clairvoyant"), 1ms * (1 << attempt / 2)), in.data(),
-                           out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM);
+            if (me == late) std::this_thread::sleep_for(100ms);
+            ours.allreduce(rolled(find_algorithm("allreduce/clairvoyant"), 10ms), in.data(), out.data(),
+                           static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM);
             for (const double x : out)
                 if (x != ranks) fail(fmt::format("a sum is {} and not {}", x, ranks));
             const std::vector<time_ns> by = ours.planned_by();
             check_equal_on_all(ours, "allreduce");
-            found = true;
-            for (int r = 0; r < ranks; ++r)
-                found = found && (by[static_cast<std::size_t>(r)] > time_ns{}) == (r == late);
+            bool right = true;
+            for (int r = 0; r < ranks; ++r) right &= (by[static_cast<std::size_t>(r)] > time_ns{}) == (r == late);
+            alone += right;
         }
-        if (!found) fail(fmt::format("rank {} is never seen to be late", late));
+        if (alone < 1) fail(fmt::format("rank {} is seen to be late in no call of 4", late));
     }
 }
 

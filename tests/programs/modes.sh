@@ -54,6 +54,17 @@ complain() { # what mode
     grep -v '^$' "$err" | tail -n 5 >&2 || true
 }
 
+# Modes that force one algorithm for each of these collectives, or of all; every algorithm is in one of them.
+forces() { # [collective...]
+    "$rubato" algorithms --json | sed -n 's/.*"id": "\(.*\)",\{0,1\}$/\1/p' | awk -F/ -v wanted=" $* " '
+        wanted == "  " || index(wanted, " " $1 " ") {
+            k = ++seen[$1]
+            mode[k] = (mode[k] == "" ? "force=" : mode[k] ",") $0
+            if (k > modes) modes = k
+        }
+        END { for (k = 1; k <= modes; ++k) print mode[k] }'
+}
+
 # Modes are words such as observe, auto, force=reduce/chain; with ,thread the background thread works for them.
 in_modes() { # name tolerance modes command...
     what=$1

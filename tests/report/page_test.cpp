@@ -1,7 +1,6 @@
 // The page of `rubato report` in a headless browser: it loads without a network and without an error, draws what it
 // should, and shows the numbers that the command computes.
 #include "observe/observation.hpp"
-#include "observe/patterns.hpp"
 #include "results/results.hpp"
 
 #include <fmt/format.h>
@@ -488,8 +487,8 @@ TEST_F(page, of_a_large_program_is_small) {
     EXPECT_EQ(count(part(dom, "arrivals"), "class=\"cell\""), 64U * 64);
 }
 
-/// The same of what recorders have seen, for the long tests: how long a browser takes to open it, beside an empty page.
-TEST_F(page, DISABLED_of_a_million_calls_opens_soon) {
+/// The same of what recorders have seen, for the long tests.
+TEST_F(page, DISABLED_of_a_million_calls_opens) {
     constexpr std::int32_t many = 1024;
     constexpr int calls = 1'000'000 / many;
     std::vector<std::int32_t> all;
@@ -512,20 +511,10 @@ TEST_F(page, DISABLED_of_a_million_calls_opens_soon) {
     run(fmt::format("{} report {} -o {} >/dev/null", RUBATO_COMMAND, file("million.rubato"), file("million.html")));
     const auto bytes = std::filesystem::file_size(file("million.html"));
     EXPECT_LT(bytes, 5U << 20);
-    std::ofstream(file("empty.html")) << "<!DOCTYPE html><html><body></body></html>";
-    const auto opened_in = [](const char* name) {
-        const auto begin = std::chrono::steady_clock::now();
-        const std::string dom = load({}, {}, name);
-        return std::pair(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), dom);
-    };
-    const double empty = std::min(opened_in("empty.html").first, opened_in("empty.html").first);
-    const auto [took, dom] = opened_in("million.html");
+    const std::string dom = load({}, {}, "million.html");
     expect_sound(dom);
     EXPECT_NE(part(dom, "diagnosis_section").find("Last is rank 512 on n16"), std::string::npos)
         << part(dom, "diagnosis_section");
-    fmt::print("{:.2f} MiB, opened in {:.2f} s; an empty page in {:.2f} s\n", static_cast<double>(bytes) / (1 << 20),
-               took, empty);
-    EXPECT_LT(took - empty, 3);
 }
 
 }  // namespace

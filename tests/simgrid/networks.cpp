@@ -4,8 +4,8 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "simulate/at_scale.hpp"
+#include "topology/flows.hpp"
 #include "topology/generators.hpp"
-#include "topology/simulate_on.hpp"
 
 #include <fmt/format.h>
 

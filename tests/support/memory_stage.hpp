@@ -97,9 +97,9 @@ private:
     std::vector<std::deque<std::vector<std::int64_t>>> told_;
 };
 
-class memory_berth final : public berth {
+class memory_resources final : public call_resources {
 public:
-    memory_berth(hall& h, rank me, std::mt19937_64& random) : hall_(h), me_(me), random_(random) {}
+    memory_resources(hall& h, rank me, std::mt19937_64& random) : hall_(h), me_(me), random_(random) {}
 
     bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
         if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
@@ -171,7 +171,9 @@ public:
     /// Operations under way at once, at most.
     std::uint64_t room = UINT64_MAX;
 
-    std::unique_ptr<berth> open_berth() override { return std::make_unique<memory_berth>(hall_, me_, random_); }
+    std::unique_ptr<call_resources> make_resources() override {
+        return std::make_unique<memory_resources>(hall_, me_, random_);
+    }
     void look(bool wait) override {
         if (wait) idle_();
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dice.hpp"
-#include "direct/experience.hpp"
+#include "direct/learned.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <array>

@@ -53,15 +53,12 @@ std::vector<std::size_t> in_order(const joining& group, std::size_t mine) {
 /// A rank that arrives so long after the one before begins a group. So does any rank that arrives alone, unless many
 /// ranks arrive closely: a chunk that is sent on its own keeps links busy for about twice its time.
 std::vector<joining> groups_begun_early(const problem& p, const std::vector<rank>& line) {
-    const auto when = [&](std::size_t i) {
-        return p.arrivals.empty() ? time_ns{} : p.arrivals[static_cast<std::size_t>(line[i].value)];
-    };
     const auto down_the_line =
         static_cast<std::int64_t>(std::max<std::size_t>(1, 2 * (line.size() - 1) * p.segments / 3));
     const std::vector<joining> alone = joining_groups(p, line, [](std::size_t) { return 1; });
     std::vector<joining> groups;
     for (const joining& group : joining_groups(p, line, [=](std::size_t) { return down_the_line; })) {
-        const time_ns spread = when(group.end - 1) - when(group.old);
+        const time_ns spread = arrival(p, line[group.end - 1]) - arrival(p, line[group.old]);
         const auto crowded = static_cast<std::int64_t>(4 * (group.end - group.old) * p.segments / 3);
         if (spread / std::max(p.round_time, time_ns{1}) < crowded)
             groups.push_back(group);

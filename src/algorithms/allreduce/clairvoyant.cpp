@@ -20,7 +20,7 @@
 //
 // Rank counts: any. All ranks get the same bits: every part is combined once, or by everybody in the same order.
 // Source: ours, after Marendic et al. 2016, 5.4, and the ring of Patarasuk, Yuan 2009.
-#include "algorithms/allreduce/together.hpp"
+#include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
 #include "algorithms/pattern/movement.hpp"
 #include "algorithms/pattern/partial.hpp"

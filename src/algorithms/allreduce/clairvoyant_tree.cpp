@@ -12,11 +12,12 @@
 //
 // Rank counts: any. All ranks get the same bits: every segment is combined once.
 // Source: ours, after Marendic et al. 2016, 5.4, and Sanders, Speck, Traeff 2009.
-#include "algorithms/allreduce/together.hpp"
+#include "algorithms/builders.hpp"
 #include "algorithms/pattern/arrival_order.hpp"
+#include "algorithms/pattern/rank_ring.hpp"
 #include "algorithms/pattern/tree.hpp"
 #include "algorithms/pattern/two_tree.hpp"
-#include "clairvoyant/rounds.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include <algorithm>
 #include <array>

@@ -42,21 +42,12 @@ std::vector<rank> line_up(const problem& p) {
     return line;
 }
 
-bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds) {
-    if (line.size() < 2) return false;
-    return lasts(p, arrival(p, line.back()) - arrival(p, line[line.size() - 2]), rounds);
-}
-
-bool has_straggler(const problem& p, const std::vector<rank>& line) {
-    return comes_alone(p, line, std::int64_t{2} * ceil_log2(p.ranks));
-}
-
 all_but_one::all_but_one(const problem& p, rank one) {
     for (rank r; r.value < p.ranks; ++r.value)
         if (r != one) who.push_back(r);
 }
 
-rank all_but_one::place(rank r) const {
+rank all_but_one::number(rank r) const {
     return rank(static_cast<std::int32_t>(std::ranges::lower_bound(who, r) - who.begin()));
 }
 
@@ -69,6 +60,16 @@ problem all_but_one::among(const problem& p, collective what) const {
     q.hosts.clear();
     q.places.clear();
     return q;
+}
+
+std::vector<schedule> build_for_straggler(const problem& p, std::span<const rank> who, std::int64_t rounds,
+                                          built_for_straggler& late, schedule (&usual)(const problem&, rank)) {
+    const std::vector<rank> line = line_up(p);
+    const auto last = [&](std::size_t from_the_end) { return arrival(p, line[line.size() - from_the_end]); };
+    if (line.size() < 2 || !lasts(p, last(1) - last(2), rounds))
+        return build_each(who, [&](rank me) { return usual(p, me); });
+    const all_but_one others(p, line.back());
+    return build_each(who, [&](rank me) { return late(p, me, line, others); });
 }
 
 std::vector<joining> joining_groups(const problem& p, const std::vector<rank>& line,

@@ -26,10 +26,8 @@ std::vector<rank> others(const problem& p);
 std::vector<rank> by_arrival(const problem& p);
 /// All ranks, earliest first; ranks that arrive together in the order of places, or of ranks.
 std::vector<rank> line_up(const problem& p);
-/// Whether the last rank arrives so many rounds after all others.
-bool comes_alone(const problem& p, const std::vector<rank>& line, std::int64_t rounds);
-/// Whether the last rank arrives so late that the others can finish before: tell each other, up a tree and down it.
-bool has_straggler(const problem& p, const std::vector<rank>& line);
+/// How long all but one rank take to tell each other, up a tree and down it.
+inline std::int64_t rounds_up_and_down(const problem& p) { return std::int64_t{2} * ceil_log2(p.ranks); }
 /// All ranks but one, in the order of ranks, and what they do among themselves before that one arrives.
 struct all_but_one {
     std::vector<rank> who{};
@@ -37,11 +35,18 @@ struct all_but_one {
     all_but_one(const problem& p, rank one);
 
     /// A rank's number among them.
-    rank place(rank r) const;
+    rank number(rank r) const;
     /// The problem of these ranks. Their last one is the root: in a binomial tree with the excluded rank as root it is
     /// a leaf, and free to serve that rank.
     problem among(const problem& p, collective what) const;
 };
+/// Of one rank; `line`: all in the order of arrival, `others`: all but its last.
+using built_for_straggler = schedule(const problem& p, rank me, const std::vector<rank>& line,
+                                     const all_but_one& others);
+/// By `late` if the last rank arrives so many rounds after all others, else by `usual`.
+std::vector<schedule> build_for_straggler(const problem& p, std::span<const rank> who, std::int64_t rounds,
+                                          built_for_straggler& late, schedule (&usual)(const problem&, rank));
+
 /// Ranks of a line that join an exchange of each with each together: [old, end).
 struct joining {
     std::size_t old;

@@ -1,6 +1,5 @@
 #include "algorithms/pattern/butterfly.hpp"
 
-#include "algorithms/pattern/bine.hpp"
 #include "algorithms/pattern/partial.hpp"
 
 namespace rubato {
@@ -63,7 +62,7 @@ rank halving::peer(std::uint32_t n) const {
 }
 
 slice halving::at(slice whole, std::uint32_t position, std::uint32_t n) const {
-    return part(whole, start(position), start(position + n) - start(position));
+    return blocks_in(whole, start(position), start(position + n) - start(position));
 }
 
 slice halving::make_home(builder& b) const {
@@ -118,7 +117,7 @@ void halving::fold_halves(builder& b, rank mate, slice input, slice home) const 
     if (gives)
         b.send(mate, sum.value());
     else
-        b.recv(mate, part(home, upper.shape, upper.count));
+        b.recv(mate, blocks_in(home, upper.shape, upper.count));
 }
 
 schedule halved_and_gathered(const problem& p, rank me, pairing by) {

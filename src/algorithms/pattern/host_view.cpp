@@ -36,7 +36,7 @@ problem host_view::smaller(std::size_t ranks) const {
     return p;
 }
 
-level host_view::among_leaders(ready when) const {
+subproblem host_view::among_leaders(ready when) const {
     problem p = smaller(hosts());
     const auto when_there = [this](rank r) { return arrival(p_, r); };
     for (std::size_t i = 0; i < hosts(); ++i) {
@@ -48,7 +48,7 @@ level host_view::among_leaders(ready when) const {
     return {p, leaders_, rank(static_cast<std::int32_t>(mine_))};
 }
 
-level host_view::within_host(collective what, std::uint32_t segments) const {
+subproblem host_view::within_host(collective what, std::uint32_t segments) const {
     const std::vector<rank>& who = members_[mine_];
     problem p = smaller(who.size());
     p.what = what;
@@ -59,7 +59,7 @@ level host_view::within_host(collective what, std::uint32_t segments) const {
 }
 
 slice reduce_in_host(builder& b, const host_view& h) {
-    const level l = h.within_host(collective::reduce, b.parts());
+    const subproblem l = h.within_host(collective::reduce, b.parts());
     if (l.who.size() == 1) return b.input();
     const slice sum = h.leads() ? b.scratch_chunks() : b.output();
     b.embed(reduce_clairvoyant_plus(l.what, std::span(&l.me, 1)).front(), l.who, b.input(), sum);
@@ -68,11 +68,11 @@ slice reduce_in_host(builder& b, const host_view& h) {
 
 schedule bcast_on_two_levels(const problem& p, rank me, together_builder& how) {
     const host_view h(p, me);
-    const level mine = h.within_host(collective::bcast, p.segments);
+    const subproblem mine = h.within_host(collective::bcast, p.segments);
     const schedule within = how(mine.what, std::span(&mine.me, 1)).front();
     builder b(p, me, within.parts);
     if (h.leads()) {
-        const level l = h.among_leaders(host_view::ready::with_first);
+        const subproblem l = h.among_leaders(host_view::ready::with_first);
         b.embed(how(l.what, std::span(&l.me, 1)).front(), l.who, b.input(), b.output());
     }
     b.embed(within, mine.who, me == p.root ? b.input() : b.output(), b.output());
@@ -82,12 +82,12 @@ schedule bcast_on_two_levels(const problem& p, rank me, together_builder& how) {
 schedule allreduce_on_two_levels(const problem& p, rank me, together_builder& among, together_builder& bcast) {
     const host_view h(p, me);
     if (h.hosts() == 1) return std::move(among(p, std::span(&me, 1)).front());
-    const level leaders = h.among_leaders(host_view::ready::with_all);
+    const subproblem leaders = h.among_leaders(host_view::ready::with_all);
     const schedule total = among(leaders.what, std::span(&leaders.me, 1)).front();
     builder b(p, me, total.parts);
     const slice sum = reduce_in_host(b, h);
     if (h.leads()) b.embed(total, leaders.who, sum, b.output());
-    const level mine = h.within_host(collective::bcast, b.parts());
+    const subproblem mine = h.within_host(collective::bcast, b.parts());
     b.embed(bcast(mine.what, std::span(&mine.me, 1)).front(), mine.who, b.output(), b.output());
     return std::move(b).finish();
 }

@@ -1,4 +1,11 @@
 // Several ranks per host: the leader of each host, and the smaller problems within a host and among the leaders.
+//
+// Several ranks per host. The first rank of a host to arrive leads it (the root leads its own), so nobody waits for a
+// leader. The work within a host and among the leaders consists of smaller problems of the same kinds, with their own
+// arrivals: a host has arrived when its leader has or, where all its data is needed, when its last rank has. This makes
+// these problems, and builder::embed puts the schedule of one into the whole. So reduce, allreduce and bcast on two
+// levels are a few lines each. Where chunks belong to ranks, leaders send the chunks of a host in one message, or each
+// when its owner arrives. Models do not know that ranks of a host share a link, from which most of the gain comes.
 #pragma once
 
 #include "rubato/builder.hpp"
@@ -8,7 +15,7 @@
 namespace rubato {
 
 /// A problem of fewer ranks: its rank i is who[i]. This rank is `me`, if it takes part.
-struct level {
+struct subproblem {
     problem what{};
     std::span<const rank> who{};
     rank me{};
@@ -36,9 +43,9 @@ public:
 
     enum class ready { with_first, with_all };
     /// The problem among the leaders. A host has arrived when its leader has, or when all its ranks have.
-    level among_leaders(ready when) const;
+    subproblem among_leaders(ready when) const;
     /// A collective within this rank's host, with the leader as root.
-    level within_host(collective what, std::uint32_t segments) const;
+    subproblem within_host(collective what, std::uint32_t segments) const;
 
 private:
     problem smaller(std::size_t ranks) const;

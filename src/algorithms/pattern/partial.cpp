@@ -4,7 +4,7 @@ namespace rubato {
 
 slice nested_scratch(builder& b, std::optional<slice>& whole, slice like) {
     if (!whole) whole = b.scratch(like.shape, like.count);
-    return part(*whole, like.shape, like.count);
+    return blocks_in(*whole, like.shape, like.count);
 }
 
 slice slot_ring::take(block shape, slice keep) {
@@ -19,7 +19,7 @@ slice slot_ring::take(block shape, slice keep) {
 }
 
 builder::step_id partial::absorb(rank from, bool on_right) {
-    const slice at_home = part(home_, value_.shape, value_.count);
+    const slice at_home = blocks_in(home_, value_.shape, value_.count);
     if (commutative_) on_right = value_.where == buffer::input;
     if (value_.where == buffer::input && !on_right) {
         b_.copy(value_, at_home);

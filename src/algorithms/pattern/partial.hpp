@@ -10,7 +10,7 @@
 namespace rubato {
 
 /// The blocks of shape [first, first + n) of a slice that holds them.
-inline slice part(slice whole, block first, std::uint32_t n) { return whole.sub(first - whole.shape, n); }
+inline slice blocks_in(slice whole, block first, std::uint32_t n) { return whole.sub(first - whole.shape, n); }
 
 /// A scratch place for blocks of the shape of `like`, made when first needed. Later calls return parts of it.
 slice nested_scratch(builder& b, std::optional<slice>& whole, slice like);
@@ -42,7 +42,7 @@ public:
         : b_(b), commutative_(commutative), value_(value), home_(home), away_(away) {}
 
     slice value() const { return value_; }
-    void narrow(block first, std::uint32_t n) { value_ = part(value_, first, n); }
+    void narrow(block first, std::uint32_t n) { value_ = blocks_in(value_, first, n); }
     /// Receives an operand as large as the value and combines. If the operator commutes, the side is chosen so that
     /// nothing is copied and the value stays where it is. Gives the combine.
     builder::step_id absorb(rank from, bool on_right);

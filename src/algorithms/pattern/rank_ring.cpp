@@ -1,5 +1,6 @@
 #include "algorithms/pattern/rank_ring.hpp"
 
+#include "algorithms/pattern/butterfly.hpp"
 #include "algorithms/pattern/movement.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +53,11 @@ schedule ring_allreduce(const problem& p, rank me, std::uint32_t segments) {
     }
     if (p.ranks == 1) b.copy(b.input(), all);
     return std::move(b).finish();
+}
+
+schedule allreduce_together(const problem& p, rank me) {
+    const std::uint32_t per_rank = p.segments / static_cast<std::uint32_t>(p.ranks);
+    return per_rank > 0 ? ring_allreduce(p, me, per_rank) : halved_and_gathered(p, me, pairing::near_first);
 }
 
 }  // namespace rubato

@@ -23,8 +23,8 @@ class passing_chunks {
 public:
     passing_chunks(builder& b, const problem& p) : b_(b), differ_(traits(p.what).irregular) {}
 
-    slice place(std::uint32_t chunk, std::uint32_t turn) {
-        const auto [found, is_new] = places_.try_emplace(differ_ ? chunk : turn % 2);
+    slice room(std::uint32_t chunk, std::uint32_t turn) {
+        const auto [found, is_new] = rooms_.try_emplace(differ_ ? chunk : turn % 2);
         if (is_new) found->second = b_.scratch_chunks(1, chunk);
         return found->second;
     }
@@ -32,10 +32,14 @@ public:
 private:
     builder& b_;
     bool differ_;
-    std::map<std::uint32_t, slice> places_{};
+    std::map<std::uint32_t, slice> rooms_{};
 };
 
-/// The same allreduce, with parts of one or more segments.
+/// An allreduce in which each part travels the ring once to be combined, and once more, complete, to everybody.
+/// Cost: 2 (P-1) alpha + (P-1)/P m (2 beta + gamma); N segments 2 (P-1) N (alpha + m/(P N) beta) + m/(P N) gamma.
 schedule ring_allreduce(const problem& p, rank me, std::uint32_t segments);
+/// The allreduce for ranks that arrive together, which algorithms for late ranks use when none is late: the ring if
+/// there is a segment for each rank; Rabenseifner's, in fewer steps, if not.
+schedule allreduce_together(const problem& p, rank me);
 
 }  // namespace rubato

@@ -48,10 +48,12 @@ tree rotated_kary_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
 std::vector<std::int32_t> fibonacci_branches(std::int32_t ranks, std::int32_t k);
 /// That tree of root 0, shifted around the ring as rotated_kary_tree.
 tree fibonacci_tree(std::int32_t ranks, rank root, rank me, std::int32_t k);
-/// A binomial tree with Bine's distances (bine.hpp), counted from the root: partners are a third nearer. Its subtrees
-/// cover no intervals. Beyond the largest power of two, the second of two neighbours is a leaf below the first, so that
-/// there are ceil(log2 ranks) rounds for any count.
+/// A binomial tree with Bine's distances (butterfly.hpp), counted from the root: partners are a third nearer. Its
+/// subtrees cover no intervals. Beyond the largest power of two, the second of two neighbours is a leaf below the
+/// first, so that there are ceil(log2 ranks) rounds for any count.
 tree bine_tree(std::int32_t ranks, rank root, rank me);
+/// The root and all others below it. The nearest ones are combined first, so the order of operands is kept.
+tree flat_tree(std::int32_t ranks, rank root, rank me);
 /// One line of ranks that ends in the root, as if the ranks were in a ring; does not keep the order of operands.
 tree ring_chain(std::int32_t ranks, rank root, rank me);
 /// Two lines, from the lowest and from the highest rank, that meet in the root; keeps the order of operands.

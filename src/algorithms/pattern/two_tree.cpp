@@ -126,4 +126,16 @@ std::vector<two_tree_message> in_lock_step(const std::vector<two_tree_edge>& edg
     return messages;
 }
 
+schedule bcast_on_two_trees(const problem& p, rank me, const std::vector<two_tree_edge>& edges) {
+    builder b(p, me, std::max(p.segments, 2U));
+    const slice data = me == p.root ? b.input() : b.output();
+    for (const auto& [edge, segment] : in_lock_step(edges, b.parts(), false)) {
+        if (edge.up)
+            b.recv(edge.peer, data.sub(segment));
+        else
+            b.send(edge.peer, data.sub(segment));
+    }
+    return std::move(b).finish();
+}
+
 }  // namespace rubato

@@ -41,4 +41,8 @@ struct two_tree_message {
 std::vector<two_tree_message> in_lock_step(const std::vector<two_tree_edge>& edges, std::uint32_t segments,
                                            bool reduction);
 
+/// A broadcast over these edges of a rank, in two segments or more.
+/// Cost: about (2 n + N)(alpha + m/N beta) for N segments, n = ceil(log2 P).
+schedule bcast_on_two_trees(const problem& p, rank me, const std::vector<two_tree_edge>& edges);
+
 }  // namespace rubato

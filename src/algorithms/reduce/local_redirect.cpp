@@ -40,7 +40,7 @@
 namespace rubato {
 namespace {
 
-enum kind : std::int32_t { offer, accept, redirect, release, hand, withdraw, skip };
+enum note_kind : std::int32_t { offer, accept, redirect, release, hand, withdraw, skip };
 
 tree tree_of(const problem& p, rank r) { return knomial_tree(p.ranks, p.root, r, 2); }
 

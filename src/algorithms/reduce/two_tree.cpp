@@ -6,6 +6,7 @@
 // lowest one collects the result and passes it on, so that the order is kept; the root then receives twice as much.
 // Source: Sanders, Speck, Traeff 2009; Marendic et al. 2016, Table 3.
 #include "algorithms/pattern/two_tree.hpp"
+#include "algorithms/builders.hpp"
 
 #include "algorithms/pattern/partial.hpp"
 
@@ -22,18 +23,18 @@ schedule reduce_two_tree(const problem& p, rank me) {
 
     builder b(p, me, std::max(p.segments, 2U));
     slot_ring slots(b, 2);  // the most children in one tree; in the other a rank has none
-    struct sum {
+    struct partial_sum {
         slice value;
         std::optional<slice> left{};  // not combined yet, as that would overwrite the input
     };
-    std::map<std::uint32_t, sum> sums;
+    std::map<std::uint32_t, partial_sum> sums;
     for (const auto& [edge, segment] : in_lock_step(edges, b.parts(), true)) {
         const slice result = b.output().sub(segment);
         if (!edge.up && edge.peer == top) {  // all is done
             b.recv(top, result);
             continue;
         }
-        auto& [value, left] = sums.try_emplace(segment, sum{b.input().sub(segment)}).first->second;
+        auto& [value, left] = sums.try_emplace(segment, partial_sum{b.input().sub(segment)}).first->second;
         const bool ends_here = me == p.root && me == top;
         if (!edge.up) {
             const bool on_right = p.commutative || edge.peer > me;

@@ -50,7 +50,7 @@ private:
             b_, owners_, rank(mine_), 1, [this](block i) { return b_.input(chunk(static_cast<std::int32_t>(i))); },
             [this](block i, std::uint32_t turn) {
                 const auto place = static_cast<std::int32_t>(i);
-                return place == mine_ ? b_.output() : passing_.place(chunk(place), turn);
+                return place == mine_ ? b_.output() : passing_.room(chunk(place), turn);
             },
             [this](rank r) { return at(r.value); });
         for (std::int32_t place = owners_; place < ranks_; ++place) sum_for(place);
@@ -62,7 +62,7 @@ private:
         slice sum = b_.input(chunk(place));
         if (passed > 0) {
             const slice received = keeper(place) == mine_ ? b_.scratch_chunks(1, chunk(place))
-                                                          : passing_.place(chunk(place), static_cast<block>(place));
+                                                          : passing_.room(chunk(place), static_cast<block>(place));
             b_.recv(at((mine_ + owners_ - 1) % owners_), received);
             b_.combine(sum, received);
             sum = received;

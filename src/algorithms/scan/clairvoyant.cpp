@@ -17,7 +17,8 @@
 namespace rubato {
 namespace {
 
-schedule for_straggler(const problem& p, rank me, rank last) {
+schedule scan_and_straggler(const problem& p, rank me, const std::vector<rank>& line, const all_but_one&) {
+    const rank last = line.back();
     builder b(p, me, 1);
     const slice mine = b.output();  // the prefix within this rank's side, in the end of all
     const slice room = b.scratch_chunks();
@@ -55,10 +56,7 @@ schedule for_straggler(const problem& p, rank me, rank last) {
 }  // namespace
 
 std::vector<schedule> scan_clairvoyant(const problem& p, std::span<const rank> who) {
-    const std::vector<rank> line = line_up(p);
-    const bool late = has_straggler(p, line);
-    return build_each(
-        who, [&](rank me) { return late ? for_straggler(p, me, line.back()) : scan_recursive_doubling(p, me); });
+    return build_for_straggler(p, who, rounds_up_and_down(p), scan_and_straggler, scan_recursive_doubling);
 }
 
 }  // namespace rubato

@@ -3,19 +3,15 @@
 
 #include "bench/experiment.hpp"
 #include "bench/noise_maker.hpp"
-#include "bench/timed_calls.hpp"
-#include "cli/command.hpp"
+#include "bench/world.hpp"
+#include "cli/columns.hpp"
 #include "cli/sim_program.hpp"
 #include "core/text.hpp"
 #include "mpi/datatype.hpp"
-#include "mpi/topology.hpp"
-#include "rubato/mpi.hpp"
+#include "mpi/process_topology.hpp"
 #include "statistics/statistics.hpp"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
+#include <ranges>
 #include <thread>
 
 namespace rubato::cli {
@@ -192,50 +188,47 @@ std::string difference(time_ns simulated, double measured) {
                          : fmt::format("{:+.1f} %", 100 * (static_cast<double>(simulated.count()) / measured - 1));
 }
 
+/// A row per call of the program.
+columns<std::size_t> columns_of(const program& p, const played_program& s, const measured_program& m) {
+    return {
+        {"CALL", "place", [&](std::size_t i) { return p.calls[i].place; }},
+        {"ALGORITHM", "id", [&](std::size_t i) { return s.calls[i].id; }},
+        {">CHUNK", "chunk_bytes", [&](std::size_t i) { return bytes_cell(p.calls[i].chunk); }},
+        {">SEGMENTS", "segments", [&](std::size_t i) { return s.calls[i].segments; }},
+        {">TIMES", "count", [&](std::size_t i) { return s.calls[i].count; }},
+        {">MEASURED", "measured_ns", [&](std::size_t i) { return median_of(m, i); }},
+        {">SIMULATED", "simulated_ns", [&](std::size_t i) { return s.calls[i].run_time; }},
+        {">DIFFERENCE", "",
+         [&](std::size_t i) {
+             return only_text(difference(s.calls[i].run_time, static_cast<double>(median_of(m, i).count())));
+         }},
+    };
+}
+
 std::string as_text(const run_program_options& o, const program& p, const played_program& s,
                     const measured_program& m) {
     const estimate e = estimate_median(numbers(m.run_times));
     const auto time = [](double ns) { return format_time(time_ns(static_cast<std::int64_t>(ns))); };
     const time_ns simulated = std::ranges::max(s.exits);
-    table lines{{"CALL", "ALGORITHM", "CHUNK", "SEGMENTS", "TIMES", "MEASURED", "SIMULATED", "DIFFERENCE"}};
-    for (std::size_t i = 0; i < p.calls.size(); ++i) {
-        const time_ns took = median_of(m, i);
-        lines.push_back({p.calls[i].place, std::string(s.calls[i].id), format_bytes(p.calls[i].chunk),
-                         fmt::format("{}", s.calls[i].segments), fmt::format("{}", s.calls[i].count), format_time(took),
-                         format_time(s.calls[i].run_time),
-                         difference(s.calls[i].run_time, static_cast<double>(took.count()))});
-    }
     const std::string disturbed = o.noise_text.empty() ? "" : ", noise " + o.noise_text;
     return fmt::format("{}: {}, {}, {}, model {}{}\n\nmeasured   {} [{}, {}], {}\nsimulated  {}, {}\n\n{}", o.file,
                        counted(p.ranks, "rank"), counted(p.events.size(), "call"), counted(s.messages, "message"),
                        o.model_text, disturbed, time(e.value), time(e.low), time(e.high),
                        counted(m.run_times.size(), "time"), format_time(simulated), difference(simulated, e.value),
-                       align(lines, {false, false, true, true, true, true, true, true}));
+                       as_table(columns_of(p, s, m), std::views::iota(std::size_t{0}, p.calls.size())));
 }
 
 std::string as_json(const run_program_options& o, const program& p, const played_program& s,
                     const measured_program& m) {
-    using nlohmann::ordered_json;
-    auto calls = ordered_json::array();
-    for (std::size_t i = 0; i < p.calls.size(); ++i)
-        calls.push_back({{"place", p.calls[i].place},
-                         {"id", s.calls[i].id},
-                         {"chunk_bytes", p.calls[i].chunk},
-                         {"segments", s.calls[i].segments},
-                         {"count", s.calls[i].count},
-                         {"measured_ns", median_of(m, i).count()},
-                         {"simulated_ns", s.calls[i].run_time.count()}});
-    auto times = ordered_json::array();
-    for (const time_ns t : m.run_times) times.push_back(t.count());
-    const ordered_json out{{"program", o.file},
-                           {"ranks", p.ranks},
-                           {"model", o.model_text},
-                           {"noise", o.noise_text},
-                           {"right", m.wrong.empty()},
-                           {"simulated_ns", std::ranges::max(s.exits).count()},
-                           {"measured_ns", std::move(times)},
-                           {"calls", std::move(calls)}};
-    return out.dump() + '\n';
+    return pretty({{"program", o.file},
+                   {"ranks", p.ranks},
+                   {"model", o.model_text},
+                   {"noise", o.noise_text},
+                   {"right", m.wrong.empty()},
+                   {"simulated_ns", std::ranges::max(s.exits)},
+                   {"measured_ns", m.run_times},
+                   {"calls", as_array(columns_of(p, s, m), std::views::iota(std::size_t{0}, p.calls.size()))}},
+                  -1);
 }
 
 }  // namespace
@@ -246,20 +239,15 @@ bool run_program(const run_program_options& o, int me, int ranks) {
     played_program expected;
     communicators on;
     mpi::communicator& all = on.get("");
-    std::string wrong;  // a file may be missing on one host
-    try {
+    bench::throw_together([&] {
         p = read_program(o.file, ranks);
-        const program_plan plan = parse_plan(o.plan);
-        check_plan(plan, p);
+        const program_plan plan = plan_for(p, o.plan);
         if (!o.noise_text.empty()) detours = parse_noise(o.noise_text);
         simulation_options how;
         how.hosts = all.hosts();
         how.detours = &detours;
         expected = play(p, parse_model(o.model_text), plan, how);
-    } catch (const error& e) {
-        wrong = e.what();
-    }
-    if (const std::string said = bench::said_by_one(wrong, me, ranks); !said.empty()) throw error(said);
+    });
     std::vector<real_call> calls = prepare(p, expected, on, me);
     measured_program m;
     for (std::int32_t i = 0; i < o.repetitions; ++i) {

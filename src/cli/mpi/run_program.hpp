@@ -9,7 +9,7 @@ namespace rubato::cli {
 struct run_program_options {
     std::string file{};
     std::string plan{};
-    std::string model_text{};
+    std::string model_text = "curie";
     std::string noise_text{};
     std::int32_t repetitions = 5;
     bool json = false;

@@ -1,7 +1,7 @@
 #include "network/mpi/loggp_measure.hpp"
 
-#include "mpi/datatype.hpp"
-#include "network/mpi/link_sweep.hpp"
+#include "mpi/private_communicator.hpp"
+#include "network/mpi/measured_link.hpp"
 #include "rubato/clock.hpp"
 #include "rubato/mpi.hpp"
 
@@ -53,8 +53,7 @@ std::optional<std::int64_t> find_rendezvous(mpi::link_client& link, const std::v
 class fan_out {
 public:
     fan_out(MPI_Comm world, const measure_settings& how) : world_(world), client_(how.client) {
-        int ranks = 0;
-        check(MPI_Comm_size(world, &ranks), "MPI_Comm_size");
+        const int ranks = size_of(world);
         peers_.push_back(how.server);
         for (int r = 0; r < ranks && peers_.size() < most_in_fan; ++r)
             if (r != how.client && r != how.server) peers_.push_back(r);
@@ -68,11 +67,7 @@ public:
         std::vector<double> sends{};
     };
     times measure(time_ns budget) {
-        struct repetitions {
-            std::vector<double> round_trips{};
-            std::vector<double> sends{};
-        };
-        std::vector<repetitions> all(peers_.size());
+        std::vector<times> all(peers_.size());
         for (std::size_t n = peers_.size(); n > 0; --n) round_trip(n, again);  // connects
         const time_ns end = own_time() + budget;
         const auto& first = all[0].round_trips;
@@ -85,7 +80,7 @@ public:
         }
         round_trip(peers_.size(), last);
         times result;
-        for (repetitions& n : all) {
+        for (times& n : all) {
             result.round_trips.push_back(low_quantile(std::move(n.round_trips)).value);
             result.sends.push_back(low_quantile(std::move(n.sends)).value);
         }
@@ -144,8 +139,7 @@ std::array<std::string, 2> hosts(MPI_Comm pair) {
 }  // namespace
 
 std::optional<measured_network> measure_network(MPI_Comm world, const measure_settings& how) {
-    int me = 0;
-    check(MPI_Comm_rank(world, &me), "MPI_Comm_rank");
+    const int me = rank_in(world);
     const bool is_client = me == how.client;
     const bool takes_part = is_client || me == how.server;
     MPI_Comm pair = MPI_COMM_NULL;

@@ -2,11 +2,13 @@
 // program.
 #pragma once
 
+#include "network/loggp_fit.hpp"
 #include "rubato/clock.hpp"
 
 #include <mpi.h>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace rubato::mpi {
@@ -35,5 +37,18 @@ constexpr int large_message = 4 << 20;
 /// Both ranks: the fastest of some large messages one way, from rank 0 to 1 if `there`. No more of them begin after
 /// `budget`.
 RUBATO_API time_ns time_large_message(MPI_Comm pair, const common_clock& clock, bool there, time_ns budget);
+
+constexpr int most_repetitions = 300;
+
+/// All sizes in turn, again and again: a disturbance affects all of them a little, none of them much.
+RUBATO_API std::vector<round_trips> sweep(link_client& link, std::span<const std::int64_t> sizes, time_ns budget,
+                                          int repetitions = most_repetitions);
+
+/// The time to combine a byte, as the engine combines received segments of usual size.
+RUBATO_API reading measure_combine(int repetitions = 200);
+
+/// Collective: a model of the network between ranks 0 and `other` of `comm`, for all, in about that time. It is less
+/// exact than the model of `rubato loggp`.
+RUBATO_API model measure_model(MPI_Comm comm, int other, time_ns budget);
 
 }  // namespace rubato::mpi

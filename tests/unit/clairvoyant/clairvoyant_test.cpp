@@ -2,6 +2,7 @@
 
 #include "generators/baselines.hpp"
 #include "support/error_text.hpp"
+#include "support/extent.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace rubato::clairvoyant {
 namespace {
 
 #ifdef NDEBUG
-constexpr int random_instances = 20000;
+const int random_instances = some_or_all(3000, 20000);
 constexpr std::int32_t largest = 512;
 #else
 constexpr int random_instances = 1500;

@@ -1,4 +1,4 @@
-#include "clairvoyant/rounds.hpp"
+#include "clairvoyant/clairvoyant.hpp"
 
 #include "rubato/verify.hpp"
 

@@ -1,8 +1,6 @@
 // Traces in the formats of other tools, read back.
-#include "exports/csv.hpp"
 #include "exports/formats.hpp"
-#include "exports/imports.hpp"
-#include "exports/replay.hpp"
+#include "exports/trace.hpp"
 #include "observe/part_layout.hpp"
 #include "programs/goal.hpp"
 #include "simulate/at_scale.hpp"
@@ -13,6 +11,9 @@
 
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include <unistd.h>
 
@@ -302,6 +303,31 @@ TEST_F(exported, prometheus_has_every_sum_once) {
     for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
         ++seen[text.substr(at, text.find_last_of(' ', text.find('\n', at)) - at)];
     for (const auto& [sample, times] : seen) EXPECT_EQ(times, 1) << sample;
+}
+
+/// Each line is a comment or a sample; all samples of a metric follow its help and its type, which fits its name.
+TEST_F(exported, prometheus_keeps_to_its_format) {
+    const std::regex help("# HELP ([a-z_]+) [^\\\\]+");
+    const std::regex type("# TYPE ([a-z_]+) (counter|gauge)");
+    const std::regex sample(R"x(([a-z_]+)\{[a-z]+="([^"\\]|\\["\\n])*"(,[a-z]+="([^"\\]|\\["\\n])*")*\} [-+.e0-9]+)x");
+    std::istringstream lines(prometheus_text(observe_trace(small())));
+    std::set<std::string> metrics;
+    std::string helped, typed;
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch parts;
+        if (std::regex_match(line, parts, help)) {
+            helped = parts[1];
+            EXPECT_TRUE(metrics.insert(helped).second) << helped << " comes twice";
+        } else if (std::regex_match(line, parts, type)) {
+            typed = parts[1];
+            EXPECT_EQ(typed, helped);
+            EXPECT_EQ(parts[2] == "counter", typed.ends_with("_total")) << typed;
+        } else {
+            ASSERT_TRUE(std::regex_match(line, parts, sample)) << line;
+            EXPECT_EQ(parts[1], typed);
+        }
+    }
+    EXPECT_GE(metrics.size(), 5U);
 }
 
 /// What GOAL says, played by itself, takes as long as the program that was replayed.

@@ -3,6 +3,7 @@
 #include "rubato/cost.hpp"
 #include "rubato/simulate.hpp"
 #include "support/error_text.hpp"
+#include "support/extent.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -63,7 +64,8 @@ bool can_solve(const algorithm& a, const formula_problem& q) {
 /// Calls `visit` for problems that the formula applies to, of sizes that can be cut into equal parts.
 void for_each_problem(const formula& f, const std::function<void(const formula_problem&)>& visit) {
     const algorithm& a = find_algorithm(f.id);
-    for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21, 27, 31, 33})
+    const std::vector<std::int32_t> all{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 21, 27, 31, 33};
+    for (const std::int32_t ranks : some_or_all({1, 2, 3, 5, 8, 13, 16, 33}, all))
         for (const std::int64_t per_part : {0, 2, 300})
             for (const std::uint32_t segments : {1U, 2U, 8U, 32U})
                 for (const std::int32_t radix : {0, 3, 7}) {
@@ -94,7 +96,7 @@ TEST(formula, counts_are_those_of_the_schedules) {
     }
 }
 
-/// Also the other way round: a bound that is never nearly reached says nothing.
+/// Where all is tried, also the other way round: a bound that is never nearly reached says nothing.
 void compare_times(const std::vector<model>& models) {
     for (const formula& f : formulas(models.front())) {
         double worst = 0;
@@ -116,7 +118,7 @@ void compare_times(const std::vector<model>& models) {
             });
         }
         EXPECT_LE(worst, f.within) << where;
-        EXPECT_GE(worst, f.within - 0.01) << where;
+        EXPECT_TRUE(worst >= f.within - 0.01 || !tries_all()) << where << ": " << worst;
         EXPECT_TRUE(exact > 0 || f.fit == formula_fit::nearly) << f.id;
     }
 }

@@ -1,8 +1,9 @@
 // The files that a recorder writes, also when its process is killed or its disk is full, and how they are read.
-#include "observe/decision_json.hpp"
+#include "observe/notes.hpp"
 #include "observe/observation.hpp"
 #include "observe/part_layout.hpp"
 #include "report/observed.hpp"
+#include "support/extent.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -451,7 +452,7 @@ TEST_F(observe, a_file_is_read_as_it_was_written) {
         }
         return false;
     };
-    for (std::size_t n = 0; n + 1 < text.size(); n += n < 1500 ? 1 : 97) {
+    for (std::size_t n = 0; n + 1 < text.size(); n += n < 1500 ? some_or_all(13U, 1U) : 97) {
         EXPECT_TRUE(refused(text.substr(0, n))) << "cut after " << n;
         std::string spoilt = text;
         spoilt[n] = static_cast<char>(spoilt[n] ^ 1);
@@ -752,10 +753,10 @@ TEST_F(observe, finds_functions) {
     const observation o = summary_of({r.get()});
     ASSERT_EQ(o.sites.size(), 1U);
     EXPECT_EQ(fs::path(o.sites[0].module), fs::canonical("/proc/self/exe"));
-    const std::vector<report::place> found = report::find_places(o.sites);
+    const std::vector<report::code_place> found = report::find_places(o.sites);
     EXPECT_NE(found[0].function.find("place_to_find"), std::string::npos) << found[0].text();
     const std::vector<site> gone{{"/nonexistent/libx.so", 0x10, ""}, {"/nonexistent/liby.so", 0x10, "solve"}, {}};
-    const std::vector<report::place> places = report::find_places(gone);
+    const std::vector<report::code_place> places = report::find_places(gone);
     EXPECT_EQ(places[0].text(), "libx.so+0x10");
     EXPECT_EQ(places[1].text(), "solve (liby.so+0x10)");
     EXPECT_EQ(places[2].text(), "unknown");

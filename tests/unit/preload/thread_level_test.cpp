@@ -1,4 +1,4 @@
-#include "preload/thread_level.hpp"
+#include "preload/settings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,6 @@
 
 namespace rubato::preload {
 namespace {
-
-using variables = std::map<std::string, std::string, std::less<>>;
 
 environment in(const variables& all) {
     return [&all](const char* name) -> std::string_view {

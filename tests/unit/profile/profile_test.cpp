@@ -2,7 +2,6 @@
 #include "profile/profile.hpp"
 
 #include "files/output_file.hpp"
-#include "profile/shelf.hpp"
 #include "support/error_text.hpp"
 
 #include <fmt/format.h>
@@ -198,10 +197,10 @@ TEST(profile, counts_ranks_per_host) {
     EXPECT_EQ(ranks_per_host(std::array{0, 0}), std::vector{2});
 }
 
-class shelf : public testing::Test {
+class profile_folder : public testing::Test {
 protected:
-    shelf() { fs::create_directories(folder_); }
-    ~shelf() override {
+    profile_folder() { fs::create_directories(folder_); }
+    ~profile_folder() override {
         fs::remove_all(folder_);
         restore("XDG_CACHE_HOME", cache_);
         restore("HOME", home_);
@@ -223,7 +222,7 @@ protected:
     std::optional<std::string> home_ = value_of("HOME");
 };
 
-TEST_F(shelf, lies_in_the_cache) {
+TEST_F(profile_folder, lies_in_the_cache) {
     setenv("HOME", "/home/me", 1);
     unsetenv("XDG_CACHE_HOME");
     EXPECT_EQ(default_folder(), fs::path("/home/me/.cache/rubato/profiles"));
@@ -235,7 +234,7 @@ TEST_F(shelf, lies_in_the_cache) {
     EXPECT_EQ(default_folder(), std::nullopt);
 }
 
-TEST_F(shelf, names_say_the_program_and_its_ranks) {
+TEST_F(profile_folder, names_say_the_program_and_its_ranks) {
     EXPECT_TRUE(name_of(solver).starts_with("solver-4-")) << name_of(solver);
     key other = solver;
     other.hosts = {1, 3};
@@ -251,7 +250,7 @@ TEST_F(shelf, names_say_the_program_and_its_ranks) {
     EXPECT_LT(name_of({std::string(5000, 'x'), 4, {4}, "x"}).size(), 200U);
 }
 
-TEST_F(shelf, lists_profiles_and_nothing_else) {
+TEST_F(profile_folder, lists_profiles_and_nothing_else) {
     EXPECT_TRUE(names_in(folder_ / "none").empty());
     for (const char* name : {"b.profile", "a.profile", "c.txt", ".rubato-12-0"}) std::ofstream(folder_ / name) << "x";
     fs::create_directory(folder_ / "d.profile");
@@ -259,7 +258,7 @@ TEST_F(shelf, lists_profiles_and_nothing_else) {
 }
 
 /// Whoever reads meanwhile finds one of them, whole.
-TEST_F(shelf, holds_one_of_those_that_are_written_at_once) {
+TEST_F(profile_folder, holds_one_of_those_that_are_written_at_once) {
     const std::string file = (folder_ / "x.profile").string();
     write(some(), file);
     std::vector<std::thread> writers;
@@ -278,7 +277,7 @@ TEST_F(shelf, holds_one_of_those_that_are_written_at_once) {
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
 }
 
-TEST_F(shelf, reads_plain_files_only) {
+TEST_F(profile_folder, reads_plain_files_only) {
     const auto says = [](const std::string& file) { return error_text([&] { (void)text_of(file); }); };
     EXPECT_NE(says((folder_ / "none").string()).find("No such file"), std::string::npos);
     EXPECT_NE(says(folder_.string()).find("no plain file"), std::string::npos) << says(folder_.string());

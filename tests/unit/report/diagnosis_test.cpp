@@ -2,10 +2,8 @@
 #include "report/diagnosis.hpp"
 
 #include "core/splitmix.hpp"
-#include "observe/patterns.hpp"
-#include "report/arrival_changes.hpp"
+#include "observe/observation.hpp"
 #include "report/compare_runs.hpp"
-#include "report/join_lines.hpp"
 #include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
@@ -287,7 +285,7 @@ TEST(diagnosis, one_line_is_one_place) {
     observe::row twin = whole;
     twin.site = 1;
     o.from.rows.push_back(twin);
-    const place line{"stencil+0x10", "solve", "solve.c", 12};
+    const code_place line{"stencil+0x10", "solve", "solve.c", 12};
     observe::observation together = o.from;
     join_lines(together, std::array{line, line});
     ASSERT_EQ(together.rows.size(), 1U);
@@ -304,7 +302,7 @@ TEST(diagnosis, one_line_is_one_place) {
     EXPECT_EQ(apart.rows[0].seen->all.size(), 2 * whole.seen->all.size());
     EXPECT_DOUBLE_EQ(apart.rows[0].seen->waiting, whole.seen->waiting);
 
-    place other = line;
+    code_place other = line;
     other.line = 13;
     join_lines(o.from, std::array{line, other});
     EXPECT_EQ(o.from.rows.size(), 2U);

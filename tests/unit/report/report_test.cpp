@@ -59,7 +59,7 @@ protected:
     std::vector<results::run> read() const { return results::read(std::vector{file_.path()}); }
     analysis analyse() const {
         analysis a = group(read());
-        for (measured_case& c : a.cases) evaluate(c, a.references());
+        for (analysed_case& c : a.cases) evaluate(c, a.references());
         relate(a);
         return a;
     }
@@ -105,7 +105,7 @@ TEST_F(report_test, only_measured_and_timely_samples_count) {
     late.name = pipeline;
     out_.add(late);
     const analysis a = analyse();
-    const measured_case& c = a.cases[0];
+    const analysed_case& c = a.cases[0];
     ASSERT_EQ(c.entries.size(), 3U);
     EXPECT_EQ(c.entries[0].name, chain);
     EXPECT_EQ(c.entries[0].run_time.value, 220e3);
@@ -343,10 +343,16 @@ TEST_F(report_test, a_model_chooses_among_what_was_measured) {
     EXPECT_FALSE(a.cases[0].choice->good());
 }
 
+TEST(report, names_are_enumerated) {
+    EXPECT_EQ(enumerate({"a"}), "a");
+    EXPECT_EQ(enumerate({"a", "b"}), "a and b");
+    EXPECT_EQ(enumerate({"a", "b", "c"}, "or"), "a, b or c");
+}
+
 TEST(report_pattern, has_a_place_among_those_like_it) {
     const auto same = [](const char* pattern, const char* family, std::optional<double> delay) {
-        const pattern_place p = place_of(pattern);
-        EXPECT_EQ(p.family, family) << pattern;
+        const pattern_family p = family_of(pattern);
+        EXPECT_EQ(p.name, family) << pattern;
         EXPECT_EQ(p.delay_ns, delay) << pattern;
     };
     same("balanced", "balanced", 0);

@@ -1,4 +1,4 @@
-#include "results/overlap_summary.hpp"
+#include "results/results.hpp"
 
 #include <gtest/gtest.h>
 

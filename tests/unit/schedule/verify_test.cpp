@@ -2,6 +2,7 @@
 #include "rubato/algorithm.hpp"
 
 #include "rubato/builder.hpp"
+#include "support/extent.hpp"
 #include "support/problems.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 TEST(verify, proves_every_registered_schedule) {
     for (const algorithm& a : algorithms()) {
-        for (std::int32_t ranks = 1; ranks <= 20; ++ranks) {
+        for (std::int32_t ranks = 1; ranks <= 20; ranks += some_or_all(1 + ranks / 8, 1)) {
             for (std::int32_t root = 0; root < (traits(a.what).rooted ? ranks : 1); ++root) {
                 for (const bool commutative : {true, false}) {
                     problem p;

@@ -75,5 +75,24 @@ TEST(event_queue, takes_events_for_the_present_window) {
     EXPECT_FALSE(next(queue, batch));
 }
 
+// Where something happens that is no event of the queue.
+TEST(event_queue, takes_windows_before_its_next) {
+    event_queue queue(0);
+    std::vector<event> batch;
+    for (const std::int64_t time : {100, 1000, 7}) queue.push({time, 0, 0});
+    std::vector<std::int64_t> times;
+    for (const std::int64_t window : {3, 7, 40, 41, 100, 999, 1000, 2000}) {
+        queue.take(window, batch);
+        EXPECT_TRUE(queue.is_now(window));
+        for (const event& e : batch) {
+            EXPECT_EQ(e.time, window);
+            times.push_back(e.time);
+        }
+        if (window == 40) queue.push({41, 0, 0});
+    }
+    EXPECT_EQ(times, (std::vector<std::int64_t>{7, 41, 100, 1000}));
+    EXPECT_EQ(queue.next_window(), event_queue::never);
+}
+
 }  // namespace
 }  // namespace rubato

@@ -1,10 +1,11 @@
-#include "topology/bandwidth.hpp"
+#include "topology/congestion.hpp"
 
 #include "support/networks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace rubato::topology {
 namespace {

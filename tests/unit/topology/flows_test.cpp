@@ -4,7 +4,6 @@
 #include "rubato/algorithm.hpp"
 #include "simulate/at_scale.hpp"
 #include "support/networks.hpp"
-#include "topology/simulate_on.hpp"
 
 #include <gtest/gtest.h>
 
@@ -128,12 +127,27 @@ TEST(simulate_on, messages_that_share_no_cable_take_what_loggp_says) {
         }
 }
 
+// Where a rank has one message at a time, a switch changes nothing, whatever the model.
+TEST(simulate_on, one_message_at_a_time_takes_what_each_model_says) {
+    const network net = parse_network("crossbar:ports=8");
+    for (const char* text :
+         {"hockney:alpha=2us,beta=1ns,gamma=0.5ns", "loggp:L=5us,o=1us,g=1us,G=1ns,combine=0.1ns",
+          "loggp:L=5us,o=1us,g=1us,G=1ns,rendezvous=1KiB", "logfgp:L=5us,omin=0.5us,omax=1us,g=1us,G=1ns,f=4",
+          "loggp5:L=5us,o=1us,G=1ns", "loggops:L=5us,o=1us,g=1us,G=1ns", "loggops:L=500us,o=1us,g=1us,G=1ns,S=1MiB"})
+        for (const char* id : {"barrier/dissemination", "bcast/linear", "reduce/binomial"}) {
+            const model m = parse_model(text);
+            const std::vector<time_ns> two{time_ns(), time_ns(3000)};
+            EXPECT_EQ(exits({id, 2}, m, &net, two), exits({id, 2}, m, nullptr, two)) << id << ' ' << text;
+        }
+}
+
 TEST(simulate_on, messages_that_share_a_cable_take_longer) {
     // Four endpoints per leaf, and one cable up.
     const network narrow = parse_network("fattree:crossbar=5,ports=8,oversubscription=1:4");
     const network wide = parse_network("crossbar:ports=8");
     const std::vector<time_ns> together(8);
-    for (const char* text : {"hockney:alpha=2us,beta=1ns,gamma=0", "loggp:L=5us,o=1us,g=1us,G=1ns"}) {
+    for (const char* text : {"hockney:alpha=2us,beta=1ns,gamma=0", "loggp:L=5us,o=1us,g=1us,G=1ns",
+                             "logfgp:L=5us,omin=0.5us,omax=1us,g=1us,G=1ns,f=4", "loggp5:L=5us,o=1us,G=1ns"}) {
         const model m = parse_model(text);
         const auto end = [&](const network& net) {
             return std::ranges::max(exits({"alltoall/pairwise", 8}, m, &net, together));

@@ -1,8 +1,5 @@
 #include "tune/tuning.hpp"
 
-#include "tune/as_text.hpp"
-#include "tune/own_rules.hpp"
-
 #include <gtest/gtest.h>
 
 namespace rubato::tune {
