@@ -7,5 +7,7 @@ template <class... F>
 struct overloaded : F... {
     using F::operator()...;
 };
+template <class... F>
+overloaded(F...) -> overloaded<F...>;  // clang 14 needs it
 
 }  // namespace rubato
