@@ -2,7 +2,7 @@
 // the rank computes. As a share of one core, by the thread's own processor time.
 //
 //     mpirun -n 2 build/bench/background
-#include "mpi/process.hpp"
+#include "engine/mpi/process.hpp"
 #include "rubato/mpi.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct usage {
 
 template <class F>
 usage measure(F f) {
-    rubato::background& thread = rubato::mpi::background_thread();
+    rubato::engine::background& thread = rubato::engine::background_thread();
     const auto begin = std::chrono::steady_clock::now();
     const time_ns cpu = thread.processor_time();
     const std::uint64_t looks = thread.looks();
@@ -46,8 +46,8 @@ int main(int argc, char** argv) {
         const int me = world.rank();
         if (me == 1) fmt::print("{:<34} {:>10} {:>12}\n", "STATE (on rank 1)", "CORE", "LOOKS/S");
 
-        rubato::background& thread = rubato::mpi::background_thread();
-        const auto nothing = thread.watch([] { return rubato::activity::nothing; });
+        rubato::engine::background& thread = rubato::engine::background_thread();
+        const auto nothing = thread.watch([] { return rubato::engine::activity::nothing; });
         report(me, "nothing can come", measure([] { std::this_thread::sleep_for(2s); }));
         thread.leave(nothing);
 

@@ -24,7 +24,7 @@
 namespace {
 
 using namespace rubato;
-using namespace rubato::clairvoyant;
+using namespace rubato::schedules;
 
 struct generator {
     const char* name;

@@ -20,7 +20,7 @@
 namespace {
 
 using namespace rubato;
-using namespace rubato::clairvoyant;
+using namespace rubato::schedules;
 
 class dice {
 public:

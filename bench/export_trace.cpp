@@ -1,7 +1,7 @@
 // How long it takes to export a long trace, and how much memory: a million calls that a recorder has kept.
 //
 //     build/bench/export_trace build/rubato FOLDER
-#include "observe/observation.hpp"
+#include "dropin/observe/observation.hpp"
 
 #include <fmt/format.h>
 
@@ -25,23 +25,23 @@ constexpr double longest_seconds = 10;
 constexpr double most_mebibytes = 1024;
 
 void record(const fs::path& file) {
-    std::vector<observe::part> parts;
+    std::vector<dropin::part> parts;
     std::vector<std::int32_t> all;
     for (std::int32_t r = 0; r < ranks; ++r) all.push_back(r);
     for (std::int32_t r = 0; r < ranks; ++r) {
-        observe::recorder to(file, {r, ranks, "solver", fmt::format("n{}", r / 4), "an MPI"},
-                             {.every_call = std::size_t{1} << 30});
+        dropin::recorder to(file, {r, ranks, "solver", fmt::format("n{}", r / 4), "an MPI"},
+                            {.every_call = std::size_t{1} << 30});
         to.common_time({}, {});
-        observe::recorder::channel& world = to.open(all);
+        dropin::recorder::channel& world = to.open(all);
         for (std::int64_t i = 0; i < calls / ranks; ++i) {
             const time_ns at = 20us * i + 100ns * ((r + i) % ranks);
-            world.record({i % 3 == 0 ? collective::bcast : collective::allreduce, observe::form::blocking, 0,
+            world.record({i % 3 == 0 ? collective::bcast : collective::allreduce, dropin::form::blocking, 0,
                           8 << (i % 8), reinterpret_cast<const void*>(&record), at, at + 5us});
         }
-        parts.push_back(observe::decode(to.bytes()).value());
+        parts.push_back(dropin::decode(to.bytes()).value());
         to.finish();
     }
-    observe::write(observe::summarise(parts), file);
+    dropin::write(dropin::summarise(parts), file);
 }
 
 struct took {

@@ -1,8 +1,8 @@
 // The basic operations, without MPI: making a schedule, running a step, simulating a step, verifying, recording an
 // arrival.
 // Items per second are steps per second.
-#include "engine/engine.hpp"
-#include "observe/recorder.hpp"
+#include "dropin/observe/recorder.hpp"
+#include "engine/execute/engine.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/simulate.hpp"
 #include "rubato/verify.hpp"
@@ -43,7 +43,7 @@ void generate(benchmark::State& state) {
 BENCHMARK(generate);
 
 /// Messages that arrive at once: what remains is the engine's own work.
-class instant final : public transport {
+class instant final : public engine::transport {
 public:
     void send(std::uint32_t s, const std::byte*, std::int64_t, rank, std::uint32_t) override { done_.push_back(s); }
     void recv(std::uint32_t s, std::byte*, std::int64_t, rank, std::uint32_t) override { done_.push_back(s); }
@@ -57,10 +57,10 @@ private:
 
 void execute(benchmark::State& state) {
     const auto segments = static_cast<std::uint32_t>(state.range(0));
-    const plan p(build_one(find_algorithm("reduce/chain"), chain_problem(8, segments), rank(3)));
+    const engine::plan p(build_one(find_algorithm("reduce/chain"), chain_problem(8, segments), rank(3)));
     const layout l = layout::uniform(1 << 20);
     instant t;
-    execution e;
+    engine::execution e;
     for ([[maybe_unused]] auto _ : state) {
         e.start(p, l, {}, t);
         e.wait();
@@ -97,12 +97,12 @@ void record_to_file(benchmark::State& state) {
     const auto operations = static_cast<std::int32_t>(state.range(0));
     const std::filesystem::path file =
         std::filesystem::temp_directory_path() / ("rubato-hot-paths-" + std::to_string(getpid()));
-    observe::recorder r(file, {});
-    observe::recorder::channel& c = r.open(std::array<std::int32_t, 1>{0});
+    dropin::recorder r(file, {});
+    dropin::recorder::channel& c = r.open(std::array<std::int32_t, 1>{0});
     std::int64_t t = 0;
     std::int32_t turn = 0;
     for ([[maybe_unused]] auto _ : state) {
-        c.record({collective::reduce, observe::form::blocking, turn, 8, &r, time_ns(t), time_ns(t + 1)});
+        c.record({collective::reduce, dropin::form::blocking, turn, 8, &r, time_ns(t), time_ns(t + 1)});
         t += 2;
         if (++turn == operations) turn = 0;
     }

@@ -6,12 +6,12 @@
 //
 // PATIENCE: how many rounds' time Local Redirect waits for a partner, 1 unless given.
 // PAGE: prints only what is missing in this page; status 1 if anything is.
-#include "algorithms/dynamic.hpp"
 #include "page_check.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/simulate.hpp"
+#include "schedules/algorithms/dynamic.hpp"
 
 #include <fmt/format.h>
 
@@ -70,7 +70,7 @@ private:
         const hockney h = linear_costs(network_);
         const auto whole = [](double ns) { return time_ns(static_cast<std::int64_t>(ns) + 1); };
         const auto size = static_cast<double>(bytes);
-        return record(a, p, {whole(h.alpha), whole(h.alpha + h.beta * size), whole(h.gamma * size)});
+        return rubato::schedules::record(a, p, {whole(h.alpha), whole(h.alpha + h.beta * size), whole(h.gamma * size)});
     }
 
     model network_;

@@ -5,9 +5,9 @@
 // Open MPI's algorithm is forced through MPI_T on a communicator made for it. Each repetition runs both, in random
 // order, after a double barrier; a sample is the last exit minus the first arrival. All ranks are on one host, so
 // MPI_Wtime is one clock.
-#include "bench/control_variable.hpp"
+#include "base/statistics/statistics.hpp"
+#include "command/experiments/control_variable.hpp"
 #include "rubato/mpi.hpp"
-#include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 

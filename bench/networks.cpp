@@ -1,8 +1,8 @@
 // Figure II.24 of Hoefler 2008, and its real networks: what it prints and what Rubato computes.
-#include "cli/parallel.hpp"
+#include "command/cli/parallel.hpp"
 #include "page_check.hpp"
-#include "topology/congestion.hpp"
-#include "topology/generators.hpp"
+#include "simulator/topology/congestion.hpp"
+#include "simulator/topology/generators.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace rubato::topology;
+using namespace rubato::simulator;
 
 struct printed {
     int crossbar;
@@ -55,7 +55,7 @@ constexpr std::array rows{
 double bandwidth_on(const routes& r, std::size_t patterns) {
     std::vector<double> values(patterns);
     constexpr std::size_t pieces = 50;
-    rubato::cli::for_each_in_parallel(pieces, "of the bisections", [&](std::size_t piece) {
+    rubato::command::for_each_in_parallel(pieces, "of the bisections", [&](std::size_t piece) {
         meter m(r);
         for (std::size_t i = piece; i < patterns; i += pieces)
             values[i] = bandwidth_of(m, random_bisection(r.net().endpoints(), 1, i));

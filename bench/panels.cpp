@@ -1,6 +1,6 @@
 #include "panels.hpp"
 
-#include "draw/svg.hpp"
+#include "schedules/draw/svg.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,8 @@ std::string legend(double x, double y, const std::vector<curve>& curves) {
         out += fmt::format(
             "<line x1=\"{0}\" y1=\"{1}\" x2=\"{2}\" y2=\"{1}\" stroke=\"{3}\" stroke-width=\"2.5\"/>\n"
             "<text x=\"{4}\" y=\"{5}\">{6}</text>\n",
-            x, y, x + 28, svg::colour(i, curves.size()), x + 38, y + 4, svg::escape(curves[i].name));
+            x, y, x + 28, schedules::svg::colour(i, curves.size()), x + 38, y + 4,
+            schedules::svg::escape(curves[i].name));
     return out;
 }
 
@@ -41,7 +42,8 @@ std::string draw_panels(std::string_view title, std::string_view subtitle, const
                         const std::vector<panel>& panels) {
     const std::size_t rows = panels.size() / 2 + 1;
     const double width = left + 2 * plot_width + gap_x + 30;
-    std::string out = svg::open(width, top + static_cast<double>(rows) * (plot_height + gap_y), title, subtitle);
+    std::string out =
+        schedules::svg::open(width, top + static_cast<double>(rows) * (plot_height + gap_y), title, subtitle);
     double x0 = left;
     double y0 = top;
     const auto next = [&](std::size_t i) {
@@ -52,7 +54,7 @@ std::string draw_panels(std::string_view title, std::string_view subtitle, const
     for (std::size_t i = 0; i < panels.size(); ++i) {
         next(i);
         out += fmt::format("<text class=\"strong\" x=\"{}\" y=\"{}\">{}</text>\n", x0, y0 - 12,
-                           svg::escape(panels[i].title));
+                           schedules::svg::escape(panels[i].title));
         for (const double mark : x.marks) {
             const double at = x0 + share(x, mark) * plot_width;
             out += fmt::format("<line class=\"grid\" x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\"/>\n", at, y0,
@@ -67,9 +69,9 @@ std::string draw_panels(std::string_view title, std::string_view subtitle, const
             out += fmt::format("<text class=\"small right\" x=\"{}\" y=\"{:.2f}\">{}</text>\n", x0 - 8, at + 4, mark);
         }
         out += fmt::format("<text class=\"small middle\" x=\"{}\" y=\"{}\">{}</text>\n", x0 + plot_width / 2,
-                           y0 + plot_height + 34, svg::escape(x.label));
+                           y0 + plot_height + 34, schedules::svg::escape(x.label));
         out += fmt::format("<text class=\"small middle\" transform=\"translate({} {}) rotate(-90)\">{}</text>\n",
-                           x0 - 44, y0 + plot_height / 2, svg::escape(y.label));
+                           x0 - 44, y0 + plot_height / 2, schedules::svg::escape(y.label));
         out += fmt::format("<clipPath id=\"p{}\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>\n", i,
                            x0, y0 - 2, plot_width, plot_height + 4);
         // The first curve is what the others are compared with, so it lies on top.
@@ -82,9 +84,9 @@ std::string draw_panels(std::string_view title, std::string_view subtitle, const
             out += fmt::format(
                 "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\" "
                 "clip-path=\"url(#p{})\"/>\n",
-                points, svg::colour(c, panels[i].curves.size()), i);
+                points, schedules::svg::colour(c, panels[i].curves.size()), i);
         }
     }
     next(panels.size());
-    return out + legend(x0, y0 + 6, panels.front().curves) + svg::close();
+    return out + legend(x0, y0 + 6, panels.front().curves) + schedules::svg::close();
 }

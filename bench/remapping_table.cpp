@@ -1,6 +1,6 @@
 // Three placements of ranks beside each other, measured in rounds. bench/remapping measures and calls it.
-#include "results/results.hpp"
-#include "statistics/statistics.hpp"
+#include "base/statistics/statistics.hpp"
+#include "reports/results/results.hpp"
 #include "table.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,21 +17,21 @@ using times = std::map<std::pair<std::string, std::int64_t>, std::vector<double>
 
 times read_times(const std::vector<std::string>& files) {
     times all;
-    for (const results::run& r : results::read(files))
-        for (const results::contestant& c : r.contestants) {
+    for (const reports::run& r : reports::read(files))
+        for (const reports::contestant& c : r.contestants) {
             std::vector<double> ms;
-            for (const results::sample& s : r.samples)
-                if (s.in_case == c.in_case && s.name == c.name && !s.late && s.stage == results::stage::measure)
+            for (const reports::sample& s : r.samples)
+                if (s.in_case == c.in_case && s.name == c.name && !s.late && s.stage == reports::stage::measure)
                     ms.push_back(
                         static_cast<double>((std::ranges::max(s.exits) - std::ranges::min(s.arrivals)).count()) / 1e6);
-            const auto what = std::ranges::find(r.cases, c.in_case, &results::measured_case::number);
-            if (!ms.empty() && what != r.cases.end()) all[{c.name, what->bytes}].push_back(median(ms));
+            const auto what = std::ranges::find(r.cases, c.in_case, &reports::measured_case::number);
+            if (!ms.empty() && what != r.cases.end()) all[{c.name, what->bytes}].push_back(base::median(ms));
         }
     return all;
 }
 
 std::string with_interval(const std::vector<double>& values, int digits) {
-    const estimate e = estimate_median(values);
+    const base::estimate e = base::estimate_median(values);
     return fmt::format("{:.{}f} ({:.{}f}-{:.{}f})", e.value, digits, e.low, digits, e.high, digits);
 }
 
@@ -50,7 +50,7 @@ void print(const std::array<times, 3>& all) {
             gains.push_back(remapped[i] / shuffled[i]);
             won.push_back(100 * (shuffled[i] - remapped[i]) / (shuffled[i] - linear[i]));
         }
-        const bool lost = estimate_median(loses).low > 1;
+        const bool lost = base::estimate_median(loses).low > 1;
         cells.push_back({key.first, format_bytes(key.second), fmt::format("{}", won.size()), with_interval(linear, 1),
                          with_interval(shuffled, 1), with_interval(remapped, 1), with_interval(loses, 2),
                          with_interval(gains, 2), lost ? with_interval(won, 0) : "nothing lost"});

@@ -3,10 +3,10 @@
 // runs.
 //
 //   simulator [--largest 20] [--runs 3] [--cores 1] [ID...]
+#include "base/statistics/statistics.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "simulate/at_scale.hpp"
-#include "statistics/statistics.hpp"
+#include "simulator/simulate/at_scale.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -44,17 +44,17 @@ measured measure(const std::string& id, std::int32_t ranks, const std::string& a
     measured all;
     for (int i = 0; i < runs; ++i) {
         auto begin = std::chrono::steady_clock::now();
-        shape_table shapes = shapes_of(a, p, std::span(&sizes, 1));
+        schedules::shape_table shapes = simulator::shapes_of(a, p, std::span(&sizes, 1));
         made.push_back(seconds_since(begin));
         begin = std::chrono::steady_clock::now();
-        (void)simulate(m, shapes, come, {.cores = cores});
+        (void)simulator::simulate(m, shapes, come, {.cores = cores});
         simulated.push_back(seconds_since(begin));
         std::uint64_t messages = 0;
         for (std::uint32_t r = 0; r < shapes.ranks(); ++r) messages += shapes.of(r).sends.size();
         all.messages = static_cast<double>(messages);
     }
-    all.made = median(made);
-    all.simulated = median(simulated);
+    all.made = base::median(made);
+    all.simulated = base::median(simulated);
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
     all.peak = static_cast<double>(used.ru_maxrss) * 1024;

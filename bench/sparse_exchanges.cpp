@@ -2,8 +2,8 @@
 // drawn anew for each exchange. Every way in every repetition, in turn, and a full native alltoallv.
 //
 //   mpirun -n P sparse_exchanges [BYTES [REPETITIONS]]
+#include "base/statistics/statistics.hpp"
 #include "rubato/mpi.hpp"
-#include "statistics/statistics.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
                 times[column++].push_back(seconds([&] { native_alltoallv(to, data, bytes); }));
             }
             rows.push_back({fmt::format("{}", partners)});
-            for (const std::vector<double>& t : times) rows.back().push_back(fmt::format("{:.2f} ms", median(t) * 1e3));
+            for (const std::vector<double>& t : times)
+                rows.back().push_back(fmt::format("{:.2f} ms", base::median(t) * 1e3));
         }
         if (me == 0) {
             fmt::print("{} ranks, {} per partner; medians of {}, from the first to the last exit\n\n", ranks,

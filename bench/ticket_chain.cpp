@@ -6,7 +6,7 @@
 //
 // MODEL: of the network; "emulated" unless given: that of the emulated cluster, 50 Mbit/s.
 // PAGE: prints only what is missing in this page; status 1 if anything is.
-#include "engine/roll_call.hpp"
+#include "engine/execute/roll_call.hpp"
 #include "page_check.hpp"
 #include "rubato/arrival.hpp"
 #include "rubato/builder.hpp"
@@ -82,7 +82,7 @@ public:
             last = says;
         }
         const time_ns verdict = here == line.size() ? last : std::min(last + patience, came + 4 * patience);
-        for (std::size_t i = here; i < line.size(); ++i) p.arrivals[at(line[i])] = lateness_in(p);
+        for (std::size_t i = here; i < line.size(); ++i) p.arrivals[at(line[i])] = engine::lateness_in(p);
         arrivals begin = real;
         for (const rank r : line)
             begin[at(r)] = std::max(real[at(r)], verdict + (r == line.front() ? time_ns{} : note_));

@@ -1,13 +1,13 @@
 // Run times measured on a network beside simulated ones: by the simulation on shared cables and, where it is installed,
 // by SimGrid. bench/two_level measures and calls it.
-#include "core/text.hpp"
-#include "results/results.hpp"
+#include "base/core/text.hpp"
+#include "base/statistics/statistics.hpp"
+#include "reports/results/results.hpp"
 #include "rubato/arrival.hpp"
-#include "simulate/at_scale.hpp"
-#include "statistics/statistics.hpp"
+#include "simulator/simulate/at_scale.hpp"
+#include "simulator/topology/flows.hpp"
+#include "simulator/topology/generators.hpp"
 #include "table.hpp"
-#include "topology/flows.hpp"
-#include "topology/generators.hpp"
 #ifdef RUBATO_SIMGRID
 #include "on_cables.hpp"
 #endif
@@ -21,20 +21,20 @@ namespace {
 using namespace rubato;
 
 struct setting {
-    topology::network net;
-    topology::routes by;
+    simulator::network net;
+    simulator::routes by;
     model m;
 };
 
 /// In ms, from the first arrival to the last exit.
-double run_ms(const results::sample& s) {
+double run_ms(const reports::sample& s) {
     return static_cast<double>((std::ranges::max(s.exits) - std::ranges::min(s.arrivals)).count()) / 1e6;
 }
 
 struct row {
-    const results::measured_case* what;
-    const results::contestant* how;
-    estimate measured;
+    const reports::measured_case* what;
+    const reports::contestant* how;
+    base::estimate measured;
     std::size_t calls;
     double simulated;
     double by_simgrid;
@@ -51,9 +51,9 @@ void simulate_row(const setting& on, row& to) {
     p.arrivals = parse_arrivals(to.what->pattern, p.ranks);
     const std::int32_t chunks = traits(p.what).sized_chunks(p.ranks);
     const layout sizes = layout::uniform((to.what->bytes + chunks - 1) / chunks);
-    shape_table ranks = shapes_of(a, p, std::span(&sizes, 1));
-    const topology::mapping where = topology::linear_mapping(on.net.endpoints(), on.net.endpoints());
-    const std::vector<time_ns> exits = simulate_on(on.by, where, on.m, ranks, p.arrivals).exits;
+    schedules::shape_table ranks = simulator::shapes_of(a, p, std::span(&sizes, 1));
+    const simulator::mapping where = simulator::linear_mapping(on.net.endpoints(), on.net.endpoints());
+    const std::vector<time_ns> exits = simulator::simulate_on(on.by, where, on.m, ranks, p.arrivals).exits;
     const time_ns first = std::ranges::min(p.arrivals);
     to.simulated = static_cast<double>((std::ranges::max(exits) - first).count()) / 1e6;
 #ifdef RUBATO_SIMGRID
@@ -63,17 +63,17 @@ void simulate_row(const setting& on, row& to) {
 #endif
 }
 
-std::vector<row> rows_of(const setting& on, const std::vector<results::run>& runs) {
+std::vector<row> rows_of(const setting& on, const std::vector<reports::run>& runs) {
     std::vector<row> rows;
-    for (const results::run& r : runs)
-        for (const results::contestant& c : r.contestants) {
+    for (const reports::run& r : runs)
+        for (const reports::contestant& c : r.contestants) {
             std::vector<double> times;
-            for (const results::sample& s : r.samples)
-                if (s.in_case == c.in_case && s.name == c.name && !s.late && s.stage == results::stage::measure)
+            for (const reports::sample& s : r.samples)
+                if (s.in_case == c.in_case && s.name == c.name && !s.late && s.stage == reports::stage::measure)
                     times.push_back(run_ms(s));
-            const auto what = std::ranges::find(r.cases, c.in_case, &results::measured_case::number);
+            const auto what = std::ranges::find(r.cases, c.in_case, &reports::measured_case::number);
             if (times.empty() || what == r.cases.end() || c.id.empty()) continue;
-            simulate_row(on, rows.emplace_back(row{&*what, &c, estimate_median(times), times.size(), 0, 0}));
+            simulate_row(on, rows.emplace_back(row{&*what, &c, base::estimate_median(times), times.size(), 0, 0}));
         }
     return rows;
 }
@@ -86,7 +86,7 @@ void summarise(std::string_view who, const std::vector<row>& rows, double row::*
     std::vector<double> errors;
     for (const row& r : rows) errors.push_back(100 * std::abs(r.*time / r.measured.value - 1));
     fmt::print("{}: {} cases, absolute error {:.1f} % in the median, {:.1f} % in nine of ten, {:.1f} % at most\n", who,
-               errors.size(), median(errors), quantile(errors, 0.9), std::ranges::max(errors));
+               errors.size(), base::median(errors), base::quantile(errors, 0.9), std::ranges::max(errors));
 }
 
 void print(const std::vector<row>& rows) {
@@ -120,9 +120,9 @@ int main(int argc, char** argv) {
     app.add_option("FILES", files, "of 'rubato bench --output'")->required();
     CLI11_PARSE(app, argc, argv);
     try {
-        const topology::network net = topology::parse_network(network_text);
-        const setting on{net, topology::route(net), parse_model(model_text)};
-        const std::vector<results::run> runs = results::read(files);
+        const simulator::network net = simulator::parse_network(network_text);
+        const setting on{net, simulator::route(net), parse_model(model_text)};
+        const std::vector<reports::run> runs = reports::read(files);
         const std::vector<row> rows = rows_of(on, runs);
         if (rows.empty())
             throw error("nothing to compare", "the files have no samples of Rubato's algorithms", "measure some");

@@ -10,5 +10,5 @@ foreach(each IN LISTS files)
 endforeach()
 string(SHA256 hash "${all}")
 string(SUBSTRING ${hash} 0 15 digits)  # 60 bits: its negative fits, too
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#include \"core/build.hpp\"\n
-std::int64_t rubato::source_hash() { return 0x${digits}; }\n")
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#include \"base/core/build.hpp\"\n
+std::int64_t rubato::base::source_hash() { return 0x${digits}; }\n")

@@ -1,9 +1,9 @@
 // The generators of the literature, for tests, comparisons and the benchmark. They make the same rounds as generate().
 #pragma once
 
-#include "clairvoyant/clairvoyant.hpp"
+#include "schedules/clairvoyant/clairvoyant.hpp"
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 
 /// Looks at one process and segment after the other (Proficz & Ocetkiewicz 2020, Listing 2).
 rounds generate_linear(const instance& in);
@@ -12,4 +12,4 @@ rounds generate_pairing_heap(const instance& in);
 /// Held segments as bits in a segment tree over processes (Proficz & Ocetkiewicz 2020, Listings 3 to 8).
 rounds generate_segment_tree(const instance& in);
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 namespace {
 
 class search {
@@ -105,4 +105,4 @@ std::int64_t fewest_rounds(const instance& in) {
     return in.ranks == 1 ? 0 : search(in).fewest();
 }
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

@@ -2,9 +2,9 @@
 // possible rounds, by trying everything.
 #pragma once
 
-#include "clairvoyant/clairvoyant.hpp"
+#include "schedules/clairvoyant/clairvoyant.hpp"
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 
 /// May a process take part in a round? As lower_bound() defines it. The instance must outlive this.
 class admission {
@@ -28,4 +28,4 @@ private:
 /// Takes seconds already for 7 ranks and 4 segments.
 std::int64_t fewest_rounds(const instance& in);
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

@@ -7,7 +7,7 @@
 
 #include <malloc.h>
 
-namespace rubato::bench {
+namespace rubato::heap {
 
 heap_count& heap() {
     thread_local heap_count count;
@@ -30,14 +30,14 @@ void release(void* memory) noexcept {
 }
 
 }  // namespace
-}  // namespace rubato::bench
+}  // namespace rubato::heap
 
 // The standard library's other forms call these, but the sanitizer's do not: so both forms that go with a plain delete.
 void* operator new(std::size_t size) {
-    if (void* memory = rubato::bench::allocate(size)) return memory;
+    if (void* memory = rubato::heap::allocate(size)) return memory;
     throw std::bad_alloc();
 }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return rubato::bench::allocate(size); }
-void operator delete(void* memory) noexcept { rubato::bench::release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { rubato::bench::release(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { rubato::bench::release(memory); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return rubato::heap::allocate(size); }
+void operator delete(void* memory) noexcept { rubato::heap::release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { rubato::heap::release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { rubato::heap::release(memory); }

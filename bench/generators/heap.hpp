@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace rubato::bench {
+namespace rubato::heap {
 
 /// Of this thread: bytes allocated now, and the most since `peak` was set.
 struct heap_count {
@@ -20,4 +20,4 @@ std::int64_t peak_heap(Work work) {
     return heap().peak - before;
 }
 
-}  // namespace rubato::bench
+}  // namespace rubato::heap

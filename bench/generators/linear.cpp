@@ -4,7 +4,7 @@
 #include "generators/baselines.hpp"
 #include "generators/ready_group.hpp"
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 namespace {
 
 enum class state : std::uint8_t { empty, held, received };  // E; A or P; P'
@@ -56,4 +56,4 @@ rounds generate_linear(const instance& in) {
     return result;
 }
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

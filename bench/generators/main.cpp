@@ -4,9 +4,9 @@
 //              [--generator NAME] [--stats] [--json]
 //
 // Rounds are printed as `rubato schedule ID` prints them.
-#include "cli/command.hpp"
-#include "cli/show_schedules.hpp"
-#include "files/output_file.hpp"
+#include "base/files/output_file.hpp"
+#include "command/cli/command.hpp"
+#include "command/cli/show_schedules.hpp"
 #include "generators/baselines.hpp"
 #include "generators/heap.hpp"
 #include "rubato/arrival.hpp"
@@ -23,8 +23,8 @@
 namespace {
 
 using namespace rubato;
-using clairvoyant::instance;
-using clairvoyant::rounds;
+using schedules::instance;
+using schedules::rounds;
 using json = nlohmann::ordered_json;
 
 struct generator {
@@ -34,11 +34,11 @@ struct generator {
     rounds (*make_one)(const instance&, rank);  // of one rank, or null
 };
 constexpr std::array generators{
-    generator{"reduce/clairvoyant", "production", clairvoyant::generate, clairvoyant::generate},
-    generator{"reduce/clairvoyant", "linear", clairvoyant::generate_linear, nullptr},
-    generator{"reduce/clairvoyant", "pairing_heap", clairvoyant::generate_pairing_heap, nullptr},
-    generator{"reduce/clairvoyant", "segment_tree", clairvoyant::generate_segment_tree, nullptr},
-    generator{"reduce/clairvoyant_plus", "production", clairvoyant::generate_plus, nullptr},
+    generator{"reduce/clairvoyant", "production", schedules::generate, schedules::generate},
+    generator{"reduce/clairvoyant", "linear", schedules::generate_linear, nullptr},
+    generator{"reduce/clairvoyant", "pairing_heap", schedules::generate_pairing_heap, nullptr},
+    generator{"reduce/clairvoyant", "segment_tree", schedules::generate_segment_tree, nullptr},
+    generator{"reduce/clairvoyant_plus", "production", schedules::generate_plus, nullptr},
 };
 
 struct options {
@@ -89,9 +89,9 @@ measurements measure(const generator& g, const instance& in) {
     std::ranges::sort(m.took);
     // The last result is kept, so that the next one does not reuse its memory.
     const rounds kept = std::exchange(m.made, {});
-    m.memory = bench::peak_heap([&] { m.made = g.make(in); });
+    m.memory = heap::peak_heap([&] { m.made = g.make(in); });
     if (g.make_one != nullptr)
-        m.one_memory = bench::peak_heap([&] { m.one = g.make_one(in, rank((in.root.value + 1) % in.ranks)); });
+        m.one_memory = heap::peak_heap([&] { m.one = g.make_one(in, rank((in.root.value + 1) % in.ranks)); });
     return m;
 }
 
@@ -101,9 +101,9 @@ std::int64_t bytes_of(const rounds& r) {
 }
 
 std::string statistics(const generator& g, const problem& p, bool as_json) {
-    const instance in = clairvoyant::instance_of(p);
+    const instance in = schedules::instance_of(p);
     const measurements m = measure(g, in);
-    const std::int64_t bound = clairvoyant::lower_bound(in);
+    const std::int64_t bound = schedules::lower_bound(in);
     const time_ns best = m.took.front();
     const time_ns median = m.took[m.took.size() / 2];
     const std::size_t transfers = m.made.transfers.size();
@@ -140,7 +140,8 @@ std::string statistics(const generator& g, const problem& p, bool as_json) {
         {"per transfer", fmt::format("{:.1f} ns", each)},
         {"memory", memory(m.memory, m.made)}};
     if (g.make_one != nullptr) rows.push_back({"for one rank", memory(m.one_memory, m.one)});
-    return fmt::format("{}; made by {}\n{}", cli::rounds_heading(find_algorithm(g.id), p), g.name, cli::align(rows));
+    return fmt::format("{}; made by {}\n{}", command::rounds_heading(find_algorithm(g.id), p), g.name,
+                       command::align(rows));
 }
 
 std::string show(const options& o) {
@@ -156,17 +157,17 @@ std::string show(const options& o) {
     p.arrivals = parse_arrivals(o.arrivals, p.ranks);
     check(a, p);
     if (o.stats) return statistics(g, p, o.format == "json");
-    const rounds r = g.make(clairvoyant::instance_of(p));
-    return o.format == "json" ? cli::rounds_to_json(a, p, r) : cli::rounds_to_text(a, p, r);
+    const rounds r = g.make(schedules::instance_of(p));
+    return o.format == "json" ? command::rounds_to_json(a, p, r) : command::rounds_to_text(a, p, r);
 }
 
 void add_options(CLI::App& app, options& o) {
     app.add_option("ID", o.id, "reduce/clairvoyant (unless given), or reduce/clairvoyant_plus");
-    cli::add_integer(app, "-p,--ranks", o.ranks, "number of ranks", 1, 1 << 20, "how many ranks");
+    command::add_integer(app, "-p,--ranks", o.ranks, "number of ranks", 1, 1 << 20, "how many ranks");
     app.get_option("--ranks")->required();
-    cli::add_integer(app, "-s,--segments", o.segments, "number of segments", 1, 1 << 20,
-                     "how many pieces the vector has; 1 unless given");
-    cli::add_integer(app, "--root", o.root, "rank", 0, (1 << 20) - 1, "the root; 0 unless given");
+    command::add_integer(app, "-s,--segments", o.segments, "number of segments", 1, 1 << 20,
+                         "how many pieces the vector has; 1 unless given");
+    command::add_integer(app, "--root", o.root, "rank", 0, (1 << 20) - 1, "the root; 0 unless given");
     app.add_option("--arrivals", o.arrivals,
                    "when ranks arrive, as 'rubato sim --help' lists it; all at once unless given")
         ->type_name("PATTERN");
@@ -194,9 +195,9 @@ int main(int argc, char** argv) {
     try {
         app.parse(argc, argv);
         if (o.file.empty())
-            cli::write_out(show(o));
+            command::write_out(show(o));
         else
-            files::output_file(o.file).write(show(o));
+            base::output_file(o.file).write(show(o));
     } catch (const CLI::Success& wanted) {
         return app.exit(wanted);
     } catch (const CLI::ParseError& e) {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <memory>
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 namespace {
 
 /// By place in the ready group, which ranks alone do not give. The root's key is less than all others.
@@ -181,4 +181,4 @@ rounds generate_pairing_heap(const instance& in) {
     return result;
 }
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

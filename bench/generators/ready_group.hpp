@@ -4,14 +4,14 @@
 // empty. So the members stay in order, and only new ones are merged in.
 #pragma once
 
-#include "clairvoyant/clairvoyant.hpp"
+#include "schedules/clairvoyant/clairvoyant.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 
 class ready_group {
 public:
@@ -84,4 +84,4 @@ private:
     std::int64_t round_ = 0;
 };
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

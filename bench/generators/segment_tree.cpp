@@ -13,7 +13,7 @@
 #include "generators/ready_group.hpp"
 #include "generators/sender_tree.hpp"
 
-namespace rubato::clairvoyant {
+namespace rubato::schedules {
 namespace {
 
 using namespace segment_tree;
@@ -39,8 +39,8 @@ public:
         std::ranges::stable_sort(by_remainder_, {}, [&](std::int32_t r) { return remainder_[at(r)]; });
         for (std::size_t i = 0; i < by_remainder_.size(); ++i) place_[at(by_remainder_[i])] = i;
         for (std::size_t r = 0; r < holds_.size(); ++r)
-            for (std::uint32_t j = 0; j < in.segments; ++j) held_[r][j / 64] |= bit_of(j);
-        node_[at(root_)] = sender_tree::top;
+            for (std::uint32_t j = 0; j < in.segments; ++j) held_[r][j / 64] |= segment_tree::bit_of(j);
+        node_[at(root_)] = segment_tree::sender_tree::top;
     }
 
     rounds run() {
@@ -53,7 +53,7 @@ public:
                 if (r != root_) receive(r, !with_root && r == group_.members().front());
             for (std::size_t k = begin; k < result_.transfers.size(); ++k) {
                 const transfer& x = result_.transfers[k];
-                held_[at(x.to)][x.segment / 64] |= bit_of(x.segment);
+                held_[at(x.to)][x.segment / 64] |= segment_tree::bit_of(x.segment);
             }
             if (result_.transfers.size() > begin) result_.busy.push_back({group_.round(), result_.transfers.size()});
             group_.end_round();
@@ -98,12 +98,12 @@ private:
 
     /// Listing 7, and what follows from it in Listing 8.
     void receive(std::int32_t to, bool sink) {
-        const word* from_root = root_sends_ && to != root_ ? held_[at(root_)] : nullptr;
+        const segment_tree::word* from_root = root_sends_ && to != root_ ? held_[at(root_)] : nullptr;
         const std::int64_t found = tree_.first_segment(node_[at(to)], from_root, sink ? nullptr : held_[at(to)]);
         if (found < 0) return;
         const auto segment = static_cast<std::uint32_t>(found);
         std::int32_t from = root_;
-        if (from_root != nullptr && has(from_root, segment)) {
+        if (from_root != nullptr && segment_tree::has(from_root, segment)) {
             root_sends_ = false;
         } else {
             const std::size_t leaf = tree_.first_leaf(segment, node_[at(to)]);
@@ -111,11 +111,11 @@ private:
             tree_.clear_and_climb(leaf);
         }
         if (to != root_) tree_.clear_bit_and_climb(node_[at(to)], segment);
-        if (!has(held_[at(to)], segment)) ++holds_[at(to)];
+        if (!segment_tree::has(held_[at(to)], segment)) ++holds_[at(to)];
         --holds_[at(from)];
         // State P': until the round is over, the receiver does not hold it.
-        held_[at(from)][segment / 64] &= ~bit_of(segment);
-        held_[at(to)][segment / 64] &= ~bit_of(segment);
+        held_[at(from)][segment / 64] &= ~segment_tree::bit_of(segment);
+        held_[at(to)][segment / 64] &= ~segment_tree::bit_of(segment);
         changed_[at(from)] = changed_[at(to)] = 1;
         result_.transfers.push_back({to, from, segment});
     }
@@ -125,9 +125,9 @@ private:
     std::vector<std::int32_t> by_remainder_;  // of arrivals modulo d, then by rank
     std::vector<std::int64_t> remainder_;
     std::vector<std::size_t> place_;  // in by_remainder_
-    columns held_;
+    segment_tree::columns held_;
     std::vector<std::uint32_t> holds_;  // how many
-    sender_tree tree_;
+    segment_tree::sender_tree tree_;
     std::vector<std::size_t> node_;      // its leaf in the tree, 0 before it joins
     std::vector<std::uint8_t> changed_;  // its leaf is not what it holds
     std::vector<std::size_t> written_{};
@@ -144,4 +144,4 @@ rounds generate_segment_tree(const instance& in) {
     return generator(in).run();
 }
 
-}  // namespace rubato::clairvoyant
+}  // namespace rubato::schedules

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace rubato::clairvoyant::segment_tree {
+namespace rubato::schedules::segment_tree {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using word = std::uint64_t;
@@ -121,4 +121,4 @@ private:
     columns nodes_;  // the children of i are 2i and 2i+1; the top is 1
 };
 
-}  // namespace rubato::clairvoyant::segment_tree
+}  // namespace rubato::schedules::segment_tree

@@ -1,9 +1,9 @@
 // Hoefler & Moor 2014: its Tables 1 and 2 and Fig. 5 with the parameters of its sec. 4.2; and Eqs III.1 to III.7 of
 // Hoefler 2008. What is printed, what holds, what the simulation gives.
-#include "formulas/formula.hpp"
 #include "page.hpp"
 #include "rubato/cost.hpp"
 #include "rubato/simulate.hpp"
+#include "simulator/formulas/formula.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ struct triple {
     double memory;    // descriptors
 };
 
-variables variables_of(const model& m, const formula_problem& q) {
+variables variables_of(const model& m, const simulator::formula_problem& q) {
     variables v{};
     if (const auto* five = std::get_if<loggp5>(&m.network)) {
         v.L = five->L;
@@ -146,7 +146,7 @@ struct counted_run {
     cost counted;
 };
 
-counted_run run(const model& m, const char* id, const formula_problem& q) {
+counted_run run(const model& m, const char* id, const simulator::formula_problem& q) {
     const algorithm& a = find_algorithm(id);
     problem p;
     p.what = a.what;
@@ -171,13 +171,13 @@ void tables_1_and_2() {
                    {"skeleton", "algorithm", "time, us: printed", "formula", "simulated", "dynamic energy, mJ: printed",
                     "counted", "memory, B: printed", "counted"});
         for (const skeleton& k : skeletons) {
-            const formula_problem q{k.ranks, bytes, k.segments, k.radix};
-            formula_problem as_printed = q;
+            const simulator::formula_problem q{k.ranks, bytes, k.segments, k.radix};
+            simulator::formula_problem as_printed = q;
             as_printed.segments = k.segments > 1 ? pieces : 1;
             const bool known = k.printed != nullptr;
             const triple printed = known ? k.printed(variables_of(m, as_printed)) : triple{};
             const auto if_known = [known](std::string text) { return known ? std::move(text) : std::string("-"); };
-            const closed_form c = evaluate(*find_formula(m, k.id), m, q);
+            const simulator::closed_form c = simulator::evaluate(*simulator::find_formula(m, k.id), m, q);
             const counted_run real = run(m, k.id, q);
             print_row({k.name, k.id, if_known(us(printed.time)), us(c.time_ns), us(real.time),
                        if_known(millijoules(printed.messages * m.message_energy + printed.bytes * m.byte_energy)),
@@ -194,16 +194,17 @@ void figure_5() {
                {"P", "time, us: RT", "BT", "BF", "energy, mJ: RT", "BT", "BF", "memory, B: RT", "BT", "BF"});
     std::vector<std::string> fastest, frugal, small;
     for (std::int32_t ranks = 2; ranks <= 4096; ranks *= 2) {
-        const formula_problem q{ranks, 8};
-        const std::array all{evaluate(*find_formula(m, "allreduce/binary"), m, q),
-                             evaluate(*find_formula(m, "allreduce/reduce_bcast"), m, q),
-                             evaluate(*find_formula(m, "allreduce/recursive_doubling"), m, q)};
+        const simulator::formula_problem q{ranks, 8};
+        const std::array all{simulator::evaluate(*simulator::find_formula(m, "allreduce/binary"), m, q),
+                             simulator::evaluate(*simulator::find_formula(m, "allreduce/reduce_bcast"), m, q),
+                             simulator::evaluate(*simulator::find_formula(m, "allreduce/recursive_doubling"), m, q)};
         std::vector<std::string> cells{fmt::format("{}", ranks)};
-        for (const closed_form& c : all) cells.push_back(us(c.time_ns));
-        for (const closed_form& c : all) cells.push_back(millijoules(energy(m, c, ranks)));
-        for (const closed_form& c : all) cells.push_back(fmt::format("{:.0f}", descriptor_memory(m, c)));
+        for (const simulator::closed_form& c : all) cells.push_back(us(c.time_ns));
+        for (const simulator::closed_form& c : all) cells.push_back(millijoules(simulator::energy(m, c, ranks)));
+        for (const simulator::closed_form& c : all)
+            cells.push_back(fmt::format("{:.0f}", simulator::descriptor_memory(m, c)));
         print_row(cells);
-        const auto joules = [&](std::size_t i) { return energy(m, all[i], ranks); };
+        const auto joules = [&](std::size_t i) { return simulator::energy(m, all[i], ranks); };
         if (all[2].time_ns < std::min(all[0].time_ns, all[1].time_ns)) fastest.push_back(cells.front());
         if (joules(1) < std::min(joules(0), joules(2))) frugal.push_back(cells.front());
         if (all[0].most_sent < std::min(all[1].most_sent, all[2].most_sent)) small.push_back(cells.front());
@@ -263,9 +264,9 @@ void thesis_equations(const char* model_text, const char* title) {
     for (const equation& e : equations) {
         std::vector<std::string> cells{e.number, e.id};
         for (const std::int64_t bytes : {std::int64_t{64}, std::int64_t{1} << 16}) {
-            const formula_problem q{64, bytes, e.segments};
+            const simulator::formula_problem q{64, bytes, e.segments};
             cells.push_back(us(e.printed(variables_of(m, q))));
-            cells.push_back(us(evaluate(*find_formula(m, e.id), m, q).time_ns));
+            cells.push_back(us(simulator::evaluate(*simulator::find_formula(m, e.id), m, q).time_ns));
             cells.push_back(us(run(m, e.id, q).time));
         }
         print_row(cells);

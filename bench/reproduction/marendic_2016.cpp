@@ -20,7 +20,7 @@ void lengths() {
     for (const int p : powers) {
         std::vector<std::string> row{fmt::format("{}", p)};
         for (const int n : powers) {
-            const std::int64_t length = clairvoyant::generate({p, static_cast<std::uint32_t>(n)}).length;
+            const std::int64_t length = schedules::generate({p, static_cast<std::uint32_t>(n)}).length;
             optimal += length == ceil_log2(p) + n - 1 ? 1 : 0;
             row.push_back(fmt::format("{}", length));
         }
@@ -31,13 +31,13 @@ void lengths() {
 
 void table_2() {
     print_head("Table 2", {"rank", "queue", "R1", "R2", "R3", "R4", "R5"});
-    print_queues(clairvoyant::generate({4, 4}), 4);
+    print_queues(schedules::generate({4, 4}), 4);
 }
 
 std::int64_t late_length(std::int32_t p, std::uint32_t n, time_ns d, time_ns delay) {
-    clairvoyant::instance in{p, n, rank(0), d, std::vector<time_ns>(static_cast<std::size_t>(p))};
+    schedules::instance in{p, n, rank(0), d, std::vector<time_ns>(static_cast<std::size_t>(p))};
     in.arrivals.back() = delay;
-    return clairvoyant::generate(in).length;
+    return schedules::generate(in).length;
 }
 
 void late_lengths() {

@@ -21,14 +21,14 @@ void print_head(std::string_view heading, const std::vector<std::string>& cells)
     print("|\n");
 }
 
-void print_queues(const clairvoyant::rounds& r, std::int32_t p) {
+void print_queues(const schedules::rounds& r, std::int32_t p) {
     for (std::int32_t who = 0; who < p; ++who) {
         std::vector<std::string> in{fmt::format("{}", who), "I"};
         std::vector<std::string> out{"", "O"};
         for (std::size_t k = 0; k < r.busy.size(); ++k) {
             in.emplace_back();
             out.emplace_back();
-            for (const clairvoyant::transfer& t : r.transfers_of(k)) {
+            for (const schedules::transfer& t : r.transfers_of(k)) {
                 if (t.to == who) in.back() = fmt::format("({},{})", t.from, t.segment);
                 if (t.from == who) out.back() = fmt::format("({},{})", t.to, t.segment);
             }

@@ -1,7 +1,7 @@
 // What the sections of docs/reproduction.md share: printing, and the functions that print them.
 #pragma once
 
-#include "clairvoyant/clairvoyant.hpp"
+#include "schedules/clairvoyant/clairvoyant.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ void print_row(const std::vector<std::string>& cells);
 /// A heading and the first row of a table.
 void print_head(std::string_view heading, const std::vector<std::string>& cells);
 /// Inbound and outbound queue of each rank.
-void print_queues(const rubato::clairvoyant::rounds& r, std::int32_t p);
+void print_queues(const rubato::schedules::rounds& r, std::int32_t p);
 
 inline double seconds(rubato::time_ns t) { return static_cast<double>(t.count()) * 1e-9; }
 

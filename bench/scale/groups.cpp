@@ -4,7 +4,7 @@
 
 #include "rubato/arrival.hpp"
 #include "rubato/noise.hpp"
-#include "simulate/at_scale.hpp"
+#include "simulator/simulate/at_scale.hpp"
 
 #include <fmt/format.h>
 
@@ -87,8 +87,8 @@ time_ns tail_of(std::string_view id, std::int32_t ranks, std::int64_t bytes, con
     if (a.uses_round_time()) p.round_time = segment_time(network, bytes);
     if (a.host_aware) p.hosts = parse_hosts(groups_of(ranks), ranks);
     const layout sizes = layout::uniform(bytes);
-    shape_table shapes = shapes_of(a, p, std::span(&sizes, 1));
-    return tail(arrivals, simulate(network, shapes, arrivals).exits);
+    schedules::shape_table shapes = simulator::shapes_of(a, p, std::span(&sizes, 1));
+    return tail(arrivals, simulator::simulate(network, shapes, arrivals).exits);
 }
 
 struct named_tail {

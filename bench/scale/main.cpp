@@ -7,7 +7,7 @@
 // nothing is timed, so it is the same on every machine. With --page it prints only those lines that the page lacks, and
 // fails if there are any.
 #include "../page_check.hpp"
-#include "cli/parallel.hpp"
+#include "command/cli/parallel.hpp"
 #include "groups.hpp"
 #include "rivalry.hpp"
 #include "tables.hpp"
@@ -53,8 +53,8 @@ std::vector<scale::contested> play_all(std::int32_t most_ranks) {
     std::vector<scale::contested*> order;
     for (scale::contested& c : all) order.push_back(&c);
     std::ranges::stable_sort(order, std::greater<>(), &scale::contested::ranks);
-    cli::for_each_in_parallel(order.size(), "simulated",
-                              [&](std::size_t i) { order[i]->results = contest(*order[i]->who, order[i]->ranks); });
+    command::for_each_in_parallel(order.size(), "simulated",
+                                  [&](std::size_t i) { order[i]->results = contest(*order[i]->who, order[i]->ranks); });
     return all;
 }
 

@@ -194,8 +194,8 @@ private:
     time_ns bound(std::size_t s, std::size_t pattern) const {
         const hockney costs = linear_costs(settings_[s].costs);
         const std::vector<time_ns> arrivals = arrivals_of(pattern, ranks_, t_[s]);
-        return earliest_end(entrants_.what, arrivals, rank(0), settings_[s].bytes,
-                            {time_ns(std::llround(costs.alpha)), costs.beta}) -
+        return simulator::earliest_end(entrants_.what, arrivals, rank(0), settings_[s].bytes,
+                                       {time_ns(std::llround(costs.alpha)), costs.beta}) -
                std::ranges::max(arrivals);
     }
 

@@ -3,7 +3,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
-#include "simulate/bound.hpp"
+#include "simulator/simulate/bound.hpp"
 
 #include <array>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "common/application.hpp"
 
+#include "base/statistics/statistics.hpp"
 #include "common/measure.hpp"
-#include "statistics/statistics.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -93,9 +93,9 @@ void print_table(const description& what, const std::vector<outcome>& all, const
     fmt::print("; {} repetitions by turns, results are right\n", all.front().times.size());
     fmt::print("{:<10}{:>14}   {}\n", "FORM", "MEDIAN", fmt::format("OF {}, 95 %", name_of(all.front().how)));
     for (const outcome& o : all) {
-        const rubato::estimate ratio = rubato::compare_paired(o.times, all.front().times).ratio;
+        const rubato::base::estimate ratio = rubato::base::compare_paired(o.times, all.front().times).ratio;
         fmt::print("{:<10}{:>14}   {:.3f}, {:.3f} to {:.3f}\n", name_of(o.how),
-                   rubato::format_time(whole(rubato::median(o.times))), ratio.value, ratio.low, ratio.high);
+                   rubato::format_time(whole(rubato::base::median(o.times))), ratio.value, ratio.low, ratio.high);
     }
     if (!found.empty()) fmt::print("found: {}\n", found);
 }
@@ -105,9 +105,9 @@ void print_json(const description& what, const plan& p, const std::vector<outcom
     for (const integer_option& o : what.options) options[o.name] = *o.value;
     nlohmann::ordered_json forms = nlohmann::ordered_json::array();
     for (const outcome& o : all) {
-        const rubato::comparison against = rubato::compare_paired(o.times, all.front().times);
+        const rubato::base::comparison against = rubato::base::compare_paired(o.times, all.front().times);
         forms.push_back({{"form", name_of(o.how)},
-                         {"median_ns", whole(rubato::median(o.times)).count()},
+                         {"median_ns", whole(rubato::base::median(o.times)).count()},
                          {"ratio", against.ratio.value},
                          {"low", against.ratio.low},
                          {"high", against.ratio.high},

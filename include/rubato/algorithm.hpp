@@ -35,7 +35,9 @@ constexpr std::uint16_t operator|(std::uint16_t a, need b) {
 /// The ways of an n-way dissemination that is given no radix.
 inline constexpr std::int32_t default_ways = 2;
 
+namespace schedules {
 class state_machine;
+}
 
 struct algorithm {
     std::string_view id;  ///< "collective/name"; an early form is "collective/name+early"
@@ -55,10 +57,11 @@ struct algorithm {
     bool early;
     std::string_view alias;  ///< the literature's short name, such as "BSLN", or nothing
     // One of these is set: the second where one computation makes the schedules of all ranks, the third where the ranks
-    // choose while they run (algorithms/dynamic.hpp). A schedule of the third records a run for given arrivals.
+    // choose while they run (schedules/algorithms/dynamic.hpp). A schedule of the third records a run for given
+    // arrivals.
     schedule (*build)(const problem&, rank);
     std::vector<schedule> (*build_some)(const problem&, std::span<const rank>);
-    std::unique_ptr<state_machine> (*dynamic)(const problem&, rank);
+    std::unique_ptr<schedules::state_machine> (*dynamic)(const problem&, rank);
 
     std::string_view name() const { return id.substr(id.find('/') + 1); }
     /// Whether problem::round_time makes a difference.

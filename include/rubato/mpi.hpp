@@ -13,16 +13,17 @@
 #include <thread>
 #include <vector>
 
-namespace rubato {
+namespace rubato::engine {
 struct queued_call;
-}
+struct named_call;
+class inner_communicator;
+}  // namespace rubato::engine
 
 namespace rubato::mpi {
 
-struct named_call;
 /// A call without its buffers and handles; see communicator::outline_of.
 struct outline {
-    std::shared_ptr<const named_call> what{};
+    std::shared_ptr<const engine::named_call> what{};
 };
 
 /// How often a plan was found instead of made, and what plans take.
@@ -36,7 +37,6 @@ struct plan_statistics {
 };
 
 class persistent_call;
-class looked_at_calls;
 class request;
 
 /// Rubato on one communicator: a private communicator, plans already made, scratch memory, a clock that its ranks
@@ -168,7 +168,7 @@ public:
 private:
     friend class persistent_call;
     friend class request;
-    friend class looked_at_calls;
+    friend class engine::inner_communicator;
     class state;
     std::unique_ptr<state> state_;
 };
@@ -191,11 +191,11 @@ public:
 private:
     friend class communicator;
     friend class persistent_call;
-    request(communicator::state& where, queued_call& call) : where_(&where), call_(&call) {}
+    request(communicator::state& where, engine::queued_call& call) : where_(&where), call_(&call) {}
     void end() noexcept;
 
     communicator::state* where_ = nullptr;
-    queued_call* call_ = nullptr;
+    engine::queued_call* call_ = nullptr;
 };
 
 /// Waits for all of them.

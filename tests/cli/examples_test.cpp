@@ -1,7 +1,7 @@
 // Every example of every help text is run as it stands, in a folder that has what the examples name.
 #include "command.hpp"
 
-#include "profile/profile.hpp"
+#include "dropin/profile/profile.hpp"
 
 namespace rubato {
 namespace {
@@ -35,13 +35,13 @@ protected:
         for (const char* name : {"measured.jsonl", "reduce.jsonl", "8-hosts.jsonl", "16-hosts.jsonl"}) measured(name);
         for (const char* name : {"solver.rubato", "observed.rubato", "auto.rubato"}) observed(name);
         traced();
-        profiles::profile learned;
+        dropin::profile learned;
         learned.of = {"solver", 16, {16}, "an MPI"};
         std::filesystem::create_directories(path("cache/rubato/profiles"));
-        profiles::write(learned, path("cache/rubato/profiles/solver-16-0123456789abcdef.profile"));
+        dropin::write(learned, path("cache/rubato/profiles/solver-16-0123456789abcdef.profile"));
         // Another run's would be refused, in a line.
         if (std::ranges::none_of(lines, [](const std::string& l) { return l.starts_with("rubato exec"); }))
-            profiles::write(learned, path("solver.profile"));
+            dropin::write(learned, path("solver.profile"));
         for (const std::string& line : lines) {
             const std::size_t at = line.find(" -o ");
             if (at == std::string::npos) continue;

@@ -1,7 +1,7 @@
 // rubato profile, and the option of rubato exec.
 #include "command.hpp"
 
-#include "profile/profile.hpp"
+#include "dropin/profile/profile.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -17,34 +17,34 @@ protected:
     profile_command() { setenv("XDG_CACHE_HOME", path("cache").c_str(), 1); }
     ~profile_command() override { unsetenv("XDG_CACHE_HOME"); }
 
-    static profiles::profile learned() {
-        profiles::profile p;
+    static dropin::profile learned() {
+        dropin::profile p;
         p.of = {"solver", 4, {3, 1}, "Open MPI v4.1.4, package: Debian"};
         p.models.between = "hockney:alpha=2us,beta=0.5ns,gamma=0";
         p.written = 1'700'000'000;
         p.runs = 3;
-        experience e;
-        e.kind = operation_of(collective::reduce, rank(1), 65536);
+        dropin::experience e;
+        e.kind = simulator::operation_of(collective::reduce, rank(1), 65536);
         e.bytes = 65536;
         e.algorithm = "reduce/chain";
         e.segment = 8192;
         e.of_native = {2ms, 10ms};
         e.of_plan = {1ms, 9ms};
         e.arrivals = {0ns, 1us, 5ms, 2us};
-        p.put(profiles::group_of(std::array{0, 1, 2, 3}), e, p.written);
-        experience left;
-        left.kind = operation_of(collective::allreduce, rank(0), 1 << 20);
+        p.put(dropin::group_of(std::array{0, 1, 2, 3}), e, p.written);
+        dropin::experience left;
+        left.kind = simulator::operation_of(collective::allreduce, rank(0), 1 << 20);
         left.bytes = 1 << 20;
         left.of_native = {500us, 3ms};
-        p.put(profiles::group_of(std::array{2, 3}), left, p.written);
+        p.put(dropin::group_of(std::array{2, 3}), left, p.written);
         return p;
     }
     /// Its name.
-    std::string shelve(const profiles::profile& p) const {
+    std::string shelve(const dropin::profile& p) const {
         const std::filesystem::path folder = path("cache/rubato/profiles");
         std::filesystem::create_directories(folder);
-        profiles::write(p, profiles::file_of(folder, profiles::name_of(p.of)).string());
-        return profiles::name_of(p.of);
+        dropin::write(p, dropin::file_of(folder, dropin::name_of(p.of)).string());
+        return dropin::name_of(p.of);
     }
 };
 
@@ -111,7 +111,7 @@ TEST_F(profile_command, shows_each_operation) {
 
 TEST_F(profile_command, removes) {
     const std::string name = shelve(learned());
-    profiles::profile other = learned();
+    dropin::profile other = learned();
     other.of.program = "other";
     shelve(other);
     bad("profile remove", "nothing to remove: ");

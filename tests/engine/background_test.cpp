@@ -1,8 +1,8 @@
 // The background thread alone, and with players. Each rank is a thread and has a background thread, which works on
 // collectives before the rank arrives.
-#include "engine/background_thread.hpp"
+#include "engine/execute/background_thread.hpp"
 
-#include "core/signals_blocked.hpp"
+#include "base/core/signals_blocked.hpp"
 #include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
 
@@ -33,15 +33,15 @@ bool comes_true(F f) {
 }
 
 TEST(background, looks_while_something_may_come_and_sleeps_else) {
-    std::atomic<activity> seen = activity::listening;
+    std::atomic<engine::activity> seen = engine::activity::listening;
     std::atomic<int> looks = 0;
-    background b;
+    engine::background b;
     const auto ticket = b.watch([&] {
         ++looks;
         return seen.load();
     });
     EXPECT_TRUE(comes_true([&] { return looks > 3; }));
-    seen = activity::nothing;
+    seen = engine::activity::nothing;
     // It may look once more.
     EXPECT_TRUE(comes_true([&] {
         const int before = looks;
@@ -51,7 +51,7 @@ TEST(background, looks_while_something_may_come_and_sleeps_else) {
     const int asleep = looks;
     b.wake();
     EXPECT_TRUE(comes_true([&] { return looks > asleep; }));
-    seen = activity::moving;
+    seen = engine::activity::moving;
     b.wake();
     EXPECT_TRUE(comes_true([&] { return looks > asleep + 10; }));
     b.leave(ticket);
@@ -64,18 +64,19 @@ TEST(background, looks_while_something_may_come_and_sleeps_else) {
 TEST(background, is_nice) {
     const int own = getpriority(PRIO_PROCESS, 0);
     background_settings how;
-    ASSERT_TRUE(background::read_setting(how, "RUBATO_BACKGROUND_NICE", fmt::format("{}", std::min(own + 7, 19))));
+    ASSERT_TRUE(
+        engine::background::read_setting(how, "RUBATO_BACKGROUND_NICE", fmt::format("{}", std::min(own + 7, 19))));
     std::promise<int> said;
     std::future<int> niceness = said.get_future();
-    background b(how);
+    engine::background b(how);
     const auto ticket = b.watch([&said, asked = false]() mutable {
         if (!std::exchange(asked, true)) said.set_value(getpriority(PRIO_PROCESS, 0));
-        return activity::nothing;
+        return engine::activity::nothing;
     });
     EXPECT_EQ(niceness.get(), std::min(own + 7, 19));
     EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own) << "the program's own";
     b.leave(ticket);
-    EXPECT_THROW(background::read_setting(how, "RUBATO_BACKGROUND_NICE", "20"), error);
+    EXPECT_THROW(engine::background::read_setting(how, "RUBATO_BACKGROUND_NICE", "20"), error);
 }
 
 std::atomic<int> taken = 0;
@@ -91,13 +92,13 @@ TEST(background, takes_no_signals) {
     struct sigaction before {};
     ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);
     std::atomic<int> looks = 0;
-    background b;
+    engine::background b;
     const auto ticket = b.watch([&] {
         ++looks;
-        return activity::moving;
+        return engine::activity::moving;
     });
     {
-        const signals_blocked here;
+        const base::signals_blocked here;
         for (int i = 0; i < 100; ++i) {
             ASSERT_EQ(kill(getpid(), SIGUSR1), 0);
             const int now = looks;
@@ -114,18 +115,18 @@ TEST(background, takes_no_signals) {
 TEST(background, refuses_a_core_that_is_not_there) {
     background_settings how;
     how.core = 1 << 20;
-    background b(how);
-    EXPECT_THROW(b.watch([] { return activity::nothing; }), error);
+    engine::background b(how);
+    EXPECT_THROW(b.watch([] { return engine::activity::nothing; }), error);
 }
 
 /// A rank's end of a communicator, as a process has it.
 class seat {
 public:
-    seat(testing::hall& h, rank me, std::uint64_t seed, background& b)
+    seat(testing::hall& h, rank me, std::uint64_t seed, engine::background& b)
         : stage_(h, me, seed), player_(me, h.ranks(), stage_, settings()), background_(b) {
         ticket_ = b.watch([this] {
             const std::unique_lock lock(mutex_, std::try_to_lock);
-            return lock ? player_.poll() : activity::listening;
+            return lock ? player_.poll() : engine::activity::listening;
         });
     }
     ~seat() {
@@ -133,7 +134,7 @@ public:
         while (!player_.close(testing_time())) std::this_thread::yield();
     }
 
-    void expect(const intent& what) {
+    void expect(const engine::intent& what) {
         const std::lock_guard lock(mutex_);
         player_.expect(what);
         background_.wake();
@@ -142,7 +143,7 @@ public:
         const std::lock_guard lock(mutex_);
         player_.edge(t);
     }
-    void run(const intent& what, const memory_call& c) {
+    void run(const engine::intent& what, const memory_call& c) {
         const std::lock_guard lock(mutex_);
         player_.progress(player_.arrive(what, &c, testing_time()), true);
     }
@@ -154,8 +155,8 @@ public:
     static time_ns testing_time() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 private:
-    static player::settings settings() {
-        player::settings s;
+    static engine::player::settings settings() {
+        engine::player::settings s;
         s.exchange_every = 2;
         s.from_bytes = 0;
         return s;
@@ -163,9 +164,9 @@ private:
 
     std::mutex mutex_{};
     testing::memory_stage stage_;
-    player player_;
-    background& background_;
-    background::ticket ticket_{};
+    engine::player player_;
+    engine::background& background_;
+    engine::background::ticket ticket_{};
 };
 
 /// A thousand collectives while ranks come and go. Returns how many began before their rank came.
@@ -184,14 +185,14 @@ std::uint64_t begun_early_in_a_thousand(std::uint32_t seed) {
         processes.emplace_back([&, me] {
             background_settings fast;
             fast.interval = 10us;
-            background thread(fast);
+            engine::background thread(fast);
             seat on_first(first, rank(me), 10 + static_cast<std::uint64_t>(me), thread);
             seat on_second(second, rank(me), 20 + static_cast<std::uint64_t>(me), thread);
             std::mt19937 program(seed);                                     // the same for all
             std::mt19937 own(100 * seed + static_cast<std::uint32_t>(me));  // this rank's
             for (int i = 0; i < collectives; ++i) {
                 seat& s = program() % 2 ? on_first : on_second;
-                intent what;
+                engine::intent what;
                 what.use = choice[program() % choice.size()];
                 what.what.what = what.use->what;
                 what.what.ranks = ranks;
@@ -202,7 +203,7 @@ std::uint64_t begun_early_in_a_thousand(std::uint32_t seed) {
                 const bool all_say_when = program() % 2 == 0;
                 what.bytes = units * static_cast<std::int64_t>(sizeof(testing::affine));
                 what.type = what.op = 0;
-                if (traits(what.what.what).irregular) what.bytes = intent::unknown;
+                if (traits(what.what.what).irregular) what.bytes = engine::intent::unknown;
                 memory_call c(what.what, me, units);
                 if (own() % 3 == 0) s.expect(what);
                 if (all_say_when && own() % 16 != 0) s.say_when(seat::testing_time() + 100us);

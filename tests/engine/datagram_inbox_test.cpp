@@ -1,4 +1,4 @@
-#include "engine/multicast_chain.hpp"
+#include "engine/execute/multicast_chain.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ constexpr std::uint64_t key_of_tests = 4711;
 
 /// A datagram with 8 bytes, of a message of 100.
 std::vector<std::byte> raw_of(std::uint64_t call, std::uint64_t fragment) {
-    datagram_head head;
+    engine::datagram_head head;
     head.key = key_of_tests;
     head.call = call;
     head.bytes = 100;
@@ -20,9 +20,9 @@ std::vector<std::byte> raw_of(std::uint64_t call, std::uint64_t fragment) {
 }
 
 TEST(datagram_inbox, keeps_no_more_than_its_bound) {
-    datagram_inbox inbox(key_of_tests, 20);
+    engine::datagram_inbox inbox(key_of_tests, 20);
     inbox.begin(1, 100);
-    multicast_chain::datagram d;
+    engine::multicast_chain::datagram d;
     for (std::uint64_t fragment = 0; fragment < 5; ++fragment) EXPECT_FALSE(inbox.accept(raw_of(2, fragment), d));
     inbox.begin(2, 100);
     EXPECT_TRUE(inbox.take_kept(d));
@@ -32,9 +32,9 @@ TEST(datagram_inbox, keeps_no_more_than_its_bound) {
 }
 
 TEST(datagram_inbox, forgets_what_it_kept_for_calls_that_have_ended) {
-    datagram_inbox inbox(key_of_tests, 20);
+    engine::datagram_inbox inbox(key_of_tests, 20);
     inbox.begin(1, 100);
-    multicast_chain::datagram d;
+    engine::multicast_chain::datagram d;
     for (const std::uint64_t call : {2U, 3U}) EXPECT_FALSE(inbox.accept(raw_of(call, 0), d));
     inbox.begin(3, 100);
     EXPECT_TRUE(inbox.take_kept(d));

@@ -6,9 +6,9 @@
 // One thread moves all ranks in random order, so that a seed repeats a failure:
 //   RUBATO_PROGRAM=SEED build/tests/engine_tests --gtest_filter='*directed_programs*'
 // RUBATO_PROGRAMS=N runs as many.
-#include "direct/follower.hpp"
-#include "direct/guided_call.hpp"
-#include "direct/learned.hpp"
+#include "dropin/direct/follower.hpp"
+#include "dropin/direct/guided_call.hpp"
+#include "dropin/direct/learned.hpp"
 #include "support/memory_stage.hpp"
 #include "support/random_script.hpp"
 #include "support/slow_mail.hpp"
@@ -47,8 +47,8 @@ struct way {
 /// What the first rank found of a call; the others must find the same.
 struct agreed_call {
     std::optional<way> told{};
-    std::optional<directive::roll> roll{};
-    std::optional<roll_call::verdict> said{};
+    std::optional<dropin::directive::roll> roll{};
+    std::optional<engine::roll_call::verdict> said{};
     std::optional<way> made{};
     std::optional<std::vector<time_ns>> planned_by{};
     std::vector<std::optional<time_ns>> arrived{};
@@ -66,7 +66,8 @@ void agree(std::optional<T>& first, const T& found, const char* about) {
 
 /// One rank on one communicator: what an autopilot holds.
 struct seat {
-    seat(wall& w, slow_wires& wires, hall& h, rank who, std::uint64_t seed, std::function<void()> idle)
+    seat(testing::wall& w, testing::slow_wires& wires, testing::hall& h, rank who, std::uint64_t seed,
+         std::function<void()> idle)
         : me(who),
           board(w, who),
           stage(h, who, seed, std::move(idle)),
@@ -75,14 +76,14 @@ struct seat {
           roll(who, h.ranks(), post) {}
 
     rank me;
-    slow_board board;
-    memory_stage stage;
-    player plays;
-    slow_post post;
-    roll_call roll;
-    std::unique_ptr<guide> guides{};
-    director* directs = nullptr;  // the guide, in mode auto
-    std::vector<decision> explained{};
+    testing::slow_board board;
+    testing::memory_stage stage;
+    engine::player plays;
+    testing::slow_post post;
+    engine::roll_call roll;
+    std::unique_ptr<dropin::guide> guides{};
+    dropin::director* directs = nullptr;  // the guide, in mode auto
+    std::vector<dropin::decision> explained{};
     bool in_call = false;
     bool rolls = false;
     bool just_kept = false;  // the roll of the last call
@@ -90,17 +91,17 @@ struct seat {
 
 /// A communicator.
 struct group {
-    group(const scripted_group& s, fibers& world, dice& random)
+    group(const testing::scripted_group& s, testing::fibers& world, testing::dice& random)
         : boards(s.ranks(), world, random, parse_model(s.network)),
           wires(s.ranks(), world, random),
           between(s.ranks()) {}
 
-    wall boards;
-    slow_wires wires;
-    hall between;
-    std::optional<std::vector<experience>> remembered{};
-    std::optional<std::vector<experience>> learned{};
-    std::optional<std::vector<decision>> explained{};
+    testing::wall boards;
+    testing::slow_wires wires;
+    testing::hall between;
+    std::optional<std::vector<dropin::experience>> remembered{};
+    std::optional<std::vector<dropin::experience>> learned{};
+    std::optional<std::vector<dropin::decision>> explained{};
     std::optional<std::size_t> exchanges{};
     std::int32_t closed = 0;
 };
@@ -108,7 +109,7 @@ struct group {
 class program {
 public:
     program(std::uint64_t seed, counts& seen) : seen_(seen), random_(seed), world_(random_()), script_(random_) {
-        for (const scripted_group& g : script_.groups) groups_.emplace_back(g, world_, random_);
+        for (const testing::scripted_group& g : script_.groups) groups_.emplace_back(g, world_, random_);
         agreed_.resize(script_.calls.size());
         for (std::int32_t r = 0; r < script_.processes; ++r) {
             processes_.emplace_back();
@@ -130,7 +131,7 @@ public:
 private:
     struct process {
         std::vector<std::unique_ptr<seat>> seats{};
-        directing_cost spent{};
+        dropin::directing_cost spent{};
         std::size_t at = 0;  // call
     };
 
@@ -141,7 +142,7 @@ private:
         process& p = processes_[index(r)];
         try {
             for (p.at = 0; p.at < script_.calls.size(); ++p.at) {
-                const scripted_call& c = script_.calls[p.at];
+                const testing::scripted_call& c = script_.calls[p.at];
                 const std::vector<std::int32_t>& members = script_.groups[c.on].members;
                 const auto found = std::ranges::find(members, r);
                 if (found == members.end()) continue;
@@ -162,19 +163,19 @@ private:
     }
 
     void sit_down(process& p, std::size_t on, rank me) {
-        const scripted_group& g = script_.groups[on];
+        const testing::scripted_group& g = script_.groups[on];
         group& with = groups_[on];
         p.seats[on] = std::make_unique<seat>(with.boards, with.wires, with.between, me, random_(),
                                              [this] { world_.sleep_until(world_.now() + 10us); });
         seat& s = *p.seats[on];
-        const auto explain = [&s](const decision& d) { s.explained.push_back(d); };
+        const auto explain = [&s](const dropin::decision& d) { s.explained.push_back(d); };
         if (g.force != nullptr) {
-            s.guides = std::make_unique<follower>(
+            s.guides = std::make_unique<dropin::follower>(
                 std::span(&g.force, 1), g.ranks(), [&with] { return with.boards.network; }, explain);
             return;
         }
         if (!with.remembered) with.remembered = g.remembers_last && last_learned_ ? *last_learned_ : g.remembered;
-        director::settings how;
+        dropin::director::settings how;
         how.me = me;
         how.ranks = g.ranks();
         how.careful.spend = g.spend;
@@ -183,17 +184,17 @@ private:
         how.process = &p.spent;
         how.remembered = *with.remembered;
         if (!g.simulates) how.choose = [this, &g](const problem& q, std::int64_t bytes) { return chosen(g, q, bytes); };
-        auto directs = std::make_unique<director>(how, s.board, explain);
+        auto directs = std::make_unique<dropin::director>(how, s.board, explain);
         s.directs = directs.get();
         s.guides = std::move(directs);
         seen_.profiles += !how.remembered.empty();
     }
 
     /// By a model that may be wrong. It takes time.
-    std::vector<candidate> chosen(const scripted_group& g, const problem& p, std::int64_t bytes) {
+    std::vector<candidate> chosen(const testing::scripted_group& g, const problem& p, std::int64_t bytes) {
         world_.sleep_until(world_.now() + random_.up_to(3ms));
         if (random_.chance(3)) throw error("no choice", "a test says so", "go on");
-        const auto all = playable(p, g.early);
+        const auto all = testing::playable(p, g.early);
         std::vector<candidate> found;
         for (std::int32_t n = all.empty() ? 0 : random_.draw(5); n > 0; --n) {
             candidate c;
@@ -202,7 +203,7 @@ private:
             c.segment = random_.chance(20) ? 0 : 1 + bytes / (1 + random_.draw(5));
             if (c.use->uses_round_time()) c.round_time = 1us + random_.up_to(3ms);
             c.end = std::ranges::max(p.arrivals) + random_.up_to(40ms);
-            for (const kind_of_call& k : g.kinds)
+            for (const testing::kind_of_call& k : g.kinds)
                 if (k.what.what == p.what && k.bytes == bytes && random_.chance(70))
                     c.end = std::ranges::max(p.arrivals) + k.tail_of(*c.use);
             found.push_back(c);
@@ -226,8 +227,8 @@ private:
         seen_.leaving_keepers += s.just_kept;
         seen_.early += s.plays.begun_early();
         seen_.synchronised += s.board.synchronised();
-        seen_.moved +=
-            static_cast<std::uint64_t>(std::ranges::count(s.explained, "sizes have changed", &decision::reason));
+        seen_.moved += static_cast<std::uint64_t>(
+            std::ranges::count(s.explained, "sizes have changed", &dropin::decision::reason));
         if (++g.closed < script_.groups[on].ranks()) return;
         if (!g.wires.empty()) throw std::logic_error("a message of a roll call was left");
         if (g.between.undelivered(s.plays.number()) > 0) throw std::logic_error("a message of a plan was left");
@@ -246,23 +247,23 @@ private:
     }
 
     counts& seen_;
-    dice random_;
-    fibers world_;
-    random_script script_;
+    testing::dice random_;
+    testing::fibers world_;
+    testing::random_script script_;
     std::deque<group> groups_{};
     std::deque<process> processes_{};
     std::vector<agreed_call> agreed_{};
-    std::optional<std::vector<experience>> last_learned_{};
+    std::optional<std::vector<dropin::experience>> last_learned_{};
     std::string wrong_{};
 };
 
 /// A guide whose directives are compared.
-class program::watched_guide final : public guide {
+class program::watched_guide final : public dropin::guide {
 public:
-    watched_guide(guide& g, agreed_call& a, counts& seen) : guide_(g), agreed_(a), seen_(seen) {}
+    watched_guide(dropin::guide& g, agreed_call& a, counts& seen) : guide_(g), agreed_(a), seen_(seen) {}
 
-    const directive& arrive(const directed_call& c, time_ns now) override {
-        const directive& d = guide_.arrive(c, now);
+    const dropin::directive& arrive(const dropin::directed_call& c, time_ns now) override {
+        const dropin::directive& d = guide_.arrive(c, now);
         const bool is_first = !agreed_.told;
         agree(agreed_.told, way{d.use, d.segments, d.round_time, d.arrivals}, "how to make the call");
         if (is_first) agreed_.roll = d.roll_call;
@@ -280,12 +281,12 @@ public:
     }
 
 private:
-    guide& guide_;
+    dropin::guide& guide_;
     agreed_call& agreed_;
     counts& seen_;
 };
 
-class program::memory_guided_call final : public guided_call {
+class program::memory_guided_call final : public dropin::guided_call {
 public:
     memory_guided_call(program& p, seat& s, std::size_t at)
         : in_(p),
@@ -299,32 +300,34 @@ public:
 
     /// Clocks are not quite the same.
     time_ns now() override { return in_.world_.now() + time_ns(10000 * seat_.me.value); }
-    intent intent_of(const directive& how) override {
-        intent i;
+    engine::intent intent_of(const dropin::directive& how) override {
+        engine::intent i;
         i.use = how.use;
         i.what = script_.what.what;
         i.what.segments = how.segments;
         i.what.round_time = how.round_time;
         i.what.arrivals = how.arrivals;
-        i.bytes = own_units() * static_cast<std::int64_t>(sizeof(affine));
-        if (is_unsized() && (!traits(i.what.what).rooted || seat_.me == i.what.root)) i.bytes = intent::unknown;
+        i.bytes = own_units() * static_cast<std::int64_t>(sizeof(testing::affine));
+        if (is_unsized() && (!traits(i.what.what).rooted || seat_.me == i.what.root)) i.bytes = engine::intent::unknown;
         i.type = i.op = 0;
         return i;
     }
     bool is_wrong() const override { return false; }
-    roll_call::verdict call_roll(const directive::roll& by, const roll_call::order& in_any_case,
-                                 bool refused) override {
-        roll_call::invocation i{.number = seat_.plays.number(),
-                                .keeper = by.keeper,
-                                .what = {script_.what.what.what, script_.what.what.root, known().bytes, refused},
-                                .patience = by.patience,
-                                .decide = [in_any_case](auto) { return in_any_case; }};
+    engine::roll_call::verdict call_roll(const dropin::directive::roll& by, const engine::roll_call::order& in_any_case,
+                                         bool refused) override {
+        engine::roll_call::invocation i{
+            .number = seat_.plays.number(),
+            .keeper = by.keeper,
+            .what = {script_.what.what.what, script_.what.what.root, known().bytes, refused},
+            .patience = by.patience,
+            .decide = [in_any_case](auto) { return in_any_case; }};
         if (!refused && !script_.keeper_fails) i.in_any_case = in_any_case;
-        if (script_.keeper_fails) i.decide = [](auto) -> roll_call::order { throw std::runtime_error("no memory"); };
+        if (script_.keeper_fails)
+            i.decide = [](auto) -> engine::roll_call::order { throw std::runtime_error("no memory"); };
         seat_.rolls = true;
         const bool was_last = agreed_.all_are_there();
         seat_.roll.begin(std::move(i), now());
-        std::optional<roll_call::verdict> said;
+        std::optional<engine::roll_call::verdict> said;
         time_ns next_look{};
         in_.world_.wait_until([&] {
             said = seat_.roll.progress(now());
@@ -344,12 +347,12 @@ public:
         seat_.just_kept = by.keeper == seat_.me;
         return *said;
     }
-    int run(const intent& what) override {
+    int run(const engine::intent& what) override {
         agree(agreed_.made, way{what.use, what.what.segments, what.what.round_time, what.what.arrivals},
               "how the call was made");
-        const player::ticket t = seat_.plays.arrive(what, &data_, now());
+        const engine::player::ticket t = seat_.plays.arrive(what, &data_, now());
         in_.world_.wait_until([this, t] { return seat_.plays.progress(t, false); });
-        const auto expected = expected_output(script_.what.what, seat_.me.value, script_.what.units);
+        const auto expected = testing::expected_output(script_.what.what, seat_.me.value, script_.what.units);
         if (!expected.empty() && data_.output != expected)
             throw std::logic_error(fmt::format("{} gives a wrong result", what.use->id));
         ++in_.seen_.plans;
@@ -371,7 +374,7 @@ public:
     void pass() override { seat_.plays.pass(now()); }
 
     /// The call as a director is told of it: of sizes that not all ranks know, a rank knows its own buffers.
-    directed_call known() const {
+    dropin::directed_call known() const {
         const problem& p = script_.what.what;
         if (!is_unsized()) return {p.what, p.root, script_.what.bytes};
         const bool knows_all = !traits(p.what).rooted || p.root == seat_.me;
@@ -384,7 +387,7 @@ private:
     /// Of this rank's chunk.
     std::int64_t own_units() const {
         if (!is_unsized()) return script_.what.units;
-        const layout l = layout_of(script_.what.what, seat_.me.value, script_.what.units);
+        const layout l = testing::layout_of(script_.what.what, seat_.me.value, script_.what.units);
         return (script_.what.what.what == collective::scatterv ? l.output : l.input).counts.front();
     }
     /// Whether a native call of this rank needs data of another.
@@ -406,14 +409,14 @@ private:
 
     program& in_;
     seat& seat_;
-    const scripted_call& script_;
+    const testing::scripted_call& script_;
     agreed_call& agreed_;
-    memory_call data_;
+    testing::memory_call data_;
     time_ns arrival_;
 };
 
 void program::make(seat& s, std::size_t at) {
-    const scripted_call& c = script_.calls[at];
+    const testing::scripted_call& c = script_.calls[at];
     const problem& p = c.what.what;
     agreed_[at].arrived.resize(index(p.ranks));
     s.in_call = true;
@@ -425,7 +428,7 @@ void program::make(seat& s, std::size_t at) {
         (void)call.native();
     } else {
         watched_guide by(*s.guides, agreed_[at], seen_);
-        (void)make_call(by, call.known(), call);
+        (void)dropin::make_call(by, call.known(), call);
     }
     s.in_call = false;
 }

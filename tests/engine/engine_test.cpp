@@ -1,5 +1,5 @@
 // The engine, one thread per rank, over wires that delay and reorder messages.
-#include "engine/engine.hpp"
+#include "engine/execute/engine.hpp"
 
 #include "rubato/algorithm.hpp"
 #include "support/in_memory.hpp"
@@ -28,7 +28,7 @@ std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::
     for (std::int32_t r = 0; r < p.ranks; ++r) {
         threads.emplace_back([&, r] {
             std::mt19937_64 random(seed + static_cast<std::uint64_t>(r));
-            const plan mine(build_one(a, p, rank(r)));
+            const engine::plan mine(build_one(a, p, rank(r)));
             const layout l = testing::layout_of(p, r, units);
             std::vector<affine> input(static_cast<std::size_t>(testing::units_in(l.input, p.input_chunks(rank(r)))));
             for (std::size_t u = 0; u < input.size(); ++u)
@@ -42,7 +42,7 @@ std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::
                                         auto* y = reinterpret_cast<affine*>(into);
                                         for (std::int64_t i = 0; i < n; ++i) y[i] = testing::then(x[i], y[i]);
                                     });
-            memory m;
+            engine::memory m;
             m.input = reinterpret_cast<std::byte*>(input.data());
             m.output = reinterpret_cast<std::byte*>(output.data());
             m.scratch = reinterpret_cast<std::byte*>(scratch.data());
@@ -50,9 +50,9 @@ std::vector<std::vector<affine>> run(const algorithm& a, const problem& p, std::
             const time_ns delay =
                 delays.empty() ? std::chrono::microseconds(random() % 200) : delays[static_cast<std::size_t>(r)];
             const auto arrival = std::chrono::steady_clock::now() + delay;
-            execution e;
+            engine::execution e;
             if (how == start::early) {
-                memory scratch_only = m;
+                engine::memory scratch_only = m;
                 scratch_only.input = scratch_only.output = nullptr;
                 e.start(mine, l, scratch_only, wire, false);
                 while (std::chrono::steady_clock::now() < arrival) e.progress();

@@ -1,4 +1,4 @@
-#include "engine/loss_watch.hpp"
+#include "engine/execute/loss_watch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,15 +6,15 @@ namespace rubato {
 namespace {
 
 /// As if another rank had lost nothing, or everything.
-class fixed_sum final : public loss_watch::sum {
+class fixed_sum final : public engine::loss_watch::sum {
 public:
-    explicit fixed_sum(loss_watch::tally others) : others_(others) {}
-    void begin(const loss_watch::tally& mine) override {
+    explicit fixed_sum(engine::loss_watch::tally others) : others_(others) {}
+    void begin(const engine::loss_watch::tally& mine) override {
         EXPECT_FALSE(under_way_);
         under_way_ = true;
         mine_ = mine;
     }
-    loss_watch::tally end() override {
+    engine::loss_watch::tally end() override {
         EXPECT_TRUE(under_way_);
         under_way_ = false;
         return {mine_.heard + others_.heard, mine_.missed + others_.missed};
@@ -22,13 +22,13 @@ public:
     bool under_way() const { return under_way_; }
 
 private:
-    loss_watch::tally others_;
-    loss_watch::tally mine_{};
+    engine::loss_watch::tally others_;
+    engine::loss_watch::tally mine_{};
     bool under_way_ = false;
 };
 
 /// How many of these calls are multicast.
-std::int64_t cast_of(loss_watch& watch, fixed_sum& sum, std::int64_t calls, loss_watch::tally each) {
+std::int64_t cast_of(engine::loss_watch& watch, fixed_sum& sum, std::int64_t calls, engine::loss_watch::tally each) {
     std::int64_t cast = 0;
     for (std::int64_t n = 0; n < calls; ++n)
         if (watch.casts(sum)) {
@@ -39,7 +39,7 @@ std::int64_t cast_of(loss_watch& watch, fixed_sum& sum, std::int64_t calls, loss
 }
 
 TEST(loss_watch, goes_on_while_little_is_lost) {
-    loss_watch watch(0.5);
+    engine::loss_watch watch(0.5);
     fixed_sum sum({});
     EXPECT_EQ(cast_of(watch, sum, 10000, {.heard = 1, .missed = 1}), 10000);
     EXPECT_FALSE(watch.rests());
@@ -49,11 +49,12 @@ TEST(loss_watch, goes_on_while_little_is_lost) {
 }
 
 TEST(loss_watch, rests_after_two_periods_and_tries_again) {
-    loss_watch watch(0.5);
+    engine::loss_watch watch(0.5);
     fixed_sum sum({});
-    EXPECT_EQ(cast_of(watch, sum, 2 * loss_watch::period, {.heard = 1, .missed = 2}), 2 * loss_watch::period);
+    EXPECT_EQ(cast_of(watch, sum, 2 * engine::loss_watch::period, {.heard = 1, .missed = 2}),
+              2 * engine::loss_watch::period);
     EXPECT_FALSE(watch.rests());
-    EXPECT_EQ(cast_of(watch, sum, loss_watch::rest, {}), 0);
+    EXPECT_EQ(cast_of(watch, sum, engine::loss_watch::rest, {}), 0);
     EXPECT_TRUE(watch.rests());
     EXPECT_EQ(cast_of(watch, sum, 100, {.heard = 1}), 100);
     EXPECT_FALSE(watch.rests());
@@ -61,14 +62,14 @@ TEST(loss_watch, rests_after_two_periods_and_tries_again) {
 }
 
 TEST(loss_watch, what_others_lose_counts) {
-    loss_watch watch(0.25);
+    engine::loss_watch watch(0.25);
     fixed_sum sum({.heard = 0, .missed = 10});
-    EXPECT_EQ(cast_of(watch, sum, 1000, {.heard = 1}), 2 * loss_watch::period);
+    EXPECT_EQ(cast_of(watch, sum, 1000, {.heard = 1}), 2 * engine::loss_watch::period);
     EXPECT_TRUE(watch.rests());
 }
 
 TEST(loss_watch, a_share_of_one_is_never_exceeded) {
-    loss_watch watch(1);
+    engine::loss_watch watch(1);
     fixed_sum sum({});
     EXPECT_EQ(cast_of(watch, sum, 1000, {.missed = 1}), 1000);
     watch.finish(sum);

@@ -1,5 +1,5 @@
 // Very many operations on one communicator: nothing that counts them may run over.
-#include "engine/player.hpp"
+#include "engine/execute/player.hpp"
 #include "support/memory_stage.hpp"
 
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@ struct one_rank {
 
     rank me;
     testing::memory_stage stage;
-    player plays;
+    engine::player plays;
     struct started {
-        player::ticket ticket;
+        engine::player::ticket ticket;
         memory_call call;
     };
     std::deque<started> under_way{};
@@ -40,7 +40,7 @@ TEST(player, counts_many_operations) {
     std::deque<one_rank> ranks;
     ranks.emplace_back(between, rank(0));
     ranks.emplace_back(between, rank(1));
-    intent what;
+    engine::intent what;
     what.use = &find_algorithm("allreduce/recursive_doubling");
     what.what.what = collective::allreduce;
     what.what.ranks = 2;

@@ -1,6 +1,6 @@
 // Broadcasts in memory: datagrams are lost, repeated, reordered, late, damaged and foreign, notes take any time, ranks
 // come at any time, and calls with other roots and sizes follow each other without a pause.
-#include "engine/multicast_chain.hpp"
+#include "engine/execute/multicast_chain.hpp"
 
 #include "support/dice.hpp"
 
@@ -33,7 +33,7 @@ public:
         rank from;
         std::uint64_t call;
         std::uint64_t due;
-        chain_note what;
+        engine::chain_note what;
         bool is_long;
     };
     struct packet {
@@ -43,8 +43,8 @@ public:
     struct host {
         std::deque<letter> letters{};
         std::deque<packet> packets{};
-        std::map<std::uint64_t, std::deque<chain_note>> notes{};  // received, by call
-        datagram_inbox inbox{key, 64};
+        std::map<std::uint64_t, std::deque<engine::chain_note>> notes{};  // received, by call
+        engine::datagram_inbox inbox{key, 64};
         std::vector<std::byte> raw{};
         std::size_t untaken = 0;  // long notes that it has sent
     };
@@ -60,7 +60,7 @@ public:
         return now + static_cast<std::uint64_t>(random_.draw(random_.chance(how_.delayed) ? 2000 : 20));
     }
 
-    bool cast(const datagram_head& head, std::span<const std::byte> data) {
+    bool cast(const engine::datagram_head& head, std::span<const std::byte> data) {
         if (how_.delayed > 0 && random_.chance(10)) return false;
         const auto* bytes = reinterpret_cast<const std::byte*>(&head);
         std::vector<std::byte> raw(bytes, bytes + sizeof head);
@@ -73,18 +73,18 @@ public:
         return true;
     }
     /// A long note leaves its sender when its receiver takes it.
-    void send(rank from, rank to, std::uint64_t call, chain_note n, bool is_long = false) {
+    void send(rank from, rank to, std::uint64_t call, engine::chain_note n, bool is_long = false) {
         std::uint64_t due = later();
         for (const letter& l : at(to).letters)
             if (l.from == from) due = std::max(due, l.due);
-        pieces += n.what == chain_note::kind::pieces ? 1 : 0;
+        pieces += n.what == engine::chain_note::kind::pieces ? 1 : 0;
         if (is_long) ++at(from).untaken;
         at(to).letters.push_back({from, call, due, std::move(n), is_long});
     }
 
 private:
     /// What a datagram of somebody else, or a damaged one, may look like.
-    std::vector<std::byte> spoilt(datagram_head head, std::vector<std::byte> raw) {
+    std::vector<std::byte> spoilt(engine::datagram_head head, std::vector<std::byte> raw) {
         std::ranges::fill(raw, std::byte{0xee});
         switch (random_.draw(6)) {
             case 0: head.key ^= 1; break;
@@ -103,22 +103,22 @@ private:
     std::vector<host> hosts_;
 };
 
-class memory_post : public multicast_chain::post {
+class memory_post : public engine::multicast_chain::post {
 public:
-    memory_post(network& n, rank me, std::uint64_t call, const fragmentation& cut)
+    memory_post(network& n, rank me, std::uint64_t call, const engine::fragmentation& cut)
         : network_(n), me_(me), call_(call), cut_(cut) {
         n.at(me).inbox.begin(call, cut.bytes);
     }
 
-    bool cast(const multicast_chain::datagram& d) override {
-        datagram_head head;
+    bool cast(const engine::multicast_chain::datagram& d) override {
+        engine::datagram_head head;
         head.key = key;
         head.call = call_;
         head.bytes = static_cast<std::uint64_t>(cut_.bytes);
         head.fragment = static_cast<std::uint64_t>(d.fragment);
         return network_.cast(head, d.data);
     }
-    bool hear(multicast_chain::datagram& d) override {
+    bool hear(engine::multicast_chain::datagram& d) override {
         network::host& h = network_.at(me_);
         if (h.inbox.take_kept(d)) return true;
         for (;;) {
@@ -130,13 +130,13 @@ public:
             if (h.inbox.accept(h.raw, d)) return true;
         }
     }
-    void send(rank to, chain_note n) override {
-        overfull_ |= n.what == chain_note::kind::pieces && not_left() >= 16;
+    void send(rank to, engine::chain_note n) override {
+        overfull_ |= n.what == engine::chain_note::kind::pieces && not_left() >= 16;
         left_.push_back(network_.later());
-        const bool is_long = n.what == chain_note::kind::pieces && !cut_.whole;
+        const bool is_long = n.what == engine::chain_note::kind::pieces && !cut_.whole;
         network_.send(me_, to, call_, std::move(n), is_long);
     }
-    bool receive(chain_note& n) override {
+    bool receive(engine::chain_note& n) override {
         network::host& h = network_.at(me_);
         for (auto l = h.letters.begin(); l != h.letters.end();) {
             if (l->due > network_.now) {
@@ -168,14 +168,14 @@ private:
     network& network_;
     rank me_;
     std::uint64_t call_;
-    fragmentation cut_;
+    engine::fragmentation cut_;
     std::vector<std::uint64_t> left_{};  // when each note has left
     bool overfull_ = false;
 };
 
 struct broadcast {
     std::int32_t root = 0;
-    fragmentation cut{};
+    engine::fragmentation cut{};
     bool waits = false;
     std::int32_t awaited = 0;
     std::vector<std::byte> data{};
@@ -194,8 +194,8 @@ broadcast draw_broadcast(dice& random, std::int32_t ranks) {
     return b;
 }
 
-multicast_chain::place place_of(const broadcast& b, std::int32_t me, std::int32_t ranks) {
-    multicast_chain::place p;
+engine::multicast_chain::place place_of(const broadcast& b, std::int32_t me, std::int32_t ranks) {
+    engine::multicast_chain::place p;
     if (me != b.root) p.before = rank((me + ranks - 1) % ranks);
     if ((me + 1) % ranks != b.root) p.after = rank((me + 1) % ranks);
     if (b.waits && me == b.root) p.awaited = rank(b.awaited);
@@ -208,7 +208,7 @@ struct process {
     std::uint64_t comes = 0;
     std::vector<std::byte> data{};
     std::unique_ptr<memory_post> post{};
-    std::unique_ptr<multicast_chain> now{};
+    std::unique_ptr<engine::multicast_chain> now{};
 };
 
 /// What goes wrong, or nothing.
@@ -227,7 +227,7 @@ std::string run(dice& random, std::int32_t ranks, const weather& w, const std::v
         if (!p.now) {
             p.data = me == b.root ? b.data : std::vector<std::byte>(b.data.size(), std::byte{0xcc});
             p.post = std::make_unique<memory_post>(between, rank(me), p.at + 1, b.cut);
-            p.now = std::make_unique<multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
+            p.now = std::make_unique<engine::multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
         }
         if (!p.now->progress()) continue;
         if (p.data != b.data) return "a rank has something else";
@@ -286,7 +286,7 @@ std::vector<process> begin(network& between, const broadcast& b, std::int32_t ra
         process& p = all[static_cast<std::size_t>(me)];
         p.data = me == b.root ? b.data : std::vector<std::byte>(b.data.size());
         p.post = std::make_unique<memory_post>(between, rank(me), 1, b.cut);
-        p.now = std::make_unique<multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
+        p.now = std::make_unique<engine::multicast_chain>(p.data, b.cut, place_of(b, me, ranks), *p.post);
     }
     return all;
 }
@@ -351,7 +351,7 @@ TEST(multicast_chain, a_rank_asks_for_what_it_lacks_as_soon_as_something_behind_
     second.erase(second.begin() + 5);
     (void)all[2].now->progress();
     const auto asked = std::ranges::count_if(between.at(rank(1)).letters, [](const network::letter& l) {
-        return l.from == rank(2) && l.what.what == chain_note::kind::lacks && l.what.batch == 1 &&
+        return l.from == rank(2) && l.what.what == engine::chain_note::kind::lacks && l.what.batch == 1 &&
                l.what.fragments == 0b10;
     });
     EXPECT_EQ(asked, 1);
@@ -381,7 +381,7 @@ public:
         of_ = &n;
         kept_ = std::move(packets);
     }
-    bool receive(chain_note& n) override {
+    bool receive(engine::chain_note& n) override {
         for (network::packet& p : kept_) of_->at(rank(1)).packets.push_back(std::move(p));
         kept_.clear();
         return memory_post::receive(n);
@@ -401,7 +401,7 @@ TEST(multicast_chain, a_rank_listens_once_more_when_it_is_told_that_a_batch_is_o
     std::vector<std::byte> data(100);
     late_post post(between, rank(1), 1, b.cut);
     post.keep(between, std::exchange(between.at(rank(1)).packets, {}));
-    multicast_chain second(data, b.cut, place_of(b, 1, 2), post);
+    engine::multicast_chain second(data, b.cut, place_of(b, 1, 2), post);
     EXPECT_TRUE(second.progress());
     EXPECT_EQ(second.missed(), 0);
     EXPECT_EQ(data, b.data);
@@ -415,12 +415,12 @@ TEST(multicast_chain, the_root_casts_when_the_awaited_rank_has_come) {
     process root;
     root.data = b.data;
     root.post = std::make_unique<memory_post>(between, rank(0), 1, b.cut);
-    root.now = std::make_unique<multicast_chain>(root.data, b.cut, place_of(b, 0, 3), *root.post);
+    root.now = std::make_unique<engine::multicast_chain>(root.data, b.cut, place_of(b, 0, 3), *root.post);
     for (int n = 0; n < 10; ++n) EXPECT_FALSE(root.now->progress());
     EXPECT_TRUE(between.at(rank(1)).packets.empty());
     std::vector<std::byte> data(10);
     memory_post post(between, rank(2), 1, b.cut);
-    const multicast_chain awaited(data, b.cut, place_of(b, 2, 3), post);
+    const engine::multicast_chain awaited(data, b.cut, place_of(b, 2, 3), post);
     EXPECT_TRUE(root.now->progress());
     EXPECT_EQ(between.at(rank(1)).packets.size(), 4);
 }
@@ -430,11 +430,11 @@ TEST(multicast_chain, different_sizes_are_an_error) {
     network between(2, random, {.lost = 100});
     for (const std::int64_t other : {9, 11, 13, 100}) {
         std::vector<std::byte> data(static_cast<std::size_t>(other));
-        const fragmentation cut{other, 3, 64, true};
+        const engine::fragmentation cut{other, 3, 64, true};
         memory_post post(between, rank(1), 1, cut);
-        multicast_chain second(data, cut, {.before = rank(0)}, post);
+        engine::multicast_chain second(data, cut, {.before = rank(0)}, post);
         between.send(rank(0), rank(1), 1,
-                     {chain_note::kind::pieces, 0, 0b1111, std::vector<std::byte>(10, std::byte{7})});
+                     {engine::chain_note::kind::pieces, 0, 0b1111, std::vector<std::byte>(10, std::byte{7})});
         EXPECT_THROW((void)second.progress(), error) << other;
     }
 }

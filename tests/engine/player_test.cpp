@@ -4,7 +4,7 @@
 // must use the same plan, and results must be right.
 //
 // One thread moves all ranks, by small steps in random order, so that a seed repeats a failure.
-#include "engine/player.hpp"
+#include "engine/execute/player.hpp"
 
 #include "rubato/problem.hpp"
 #include "support/memory_stage.hpp"
@@ -40,7 +40,7 @@ struct group {
 /// How one rank plays in one of its groups.
 struct seat {
     std::unique_ptr<testing::memory_stage> stage{};
-    std::unique_ptr<player> plays{};
+    std::unique_ptr<engine::player> plays{};
 };
 
 struct totals {
@@ -68,10 +68,10 @@ public:
                 seat& s = p.seats[g];
                 s.stage = std::make_unique<testing::memory_stage>(*groups_[g].between, mine, random_());
                 s.stage->room = groups_[g].room;
-                player::settings how;
+                engine::player::settings how;
                 how.exchange_every = 3;
                 how.from_bytes = 64;
-                s.plays = std::make_unique<player>(mine, groups_[g].between->ranks(), *s.stage, how);
+                s.plays = std::make_unique<engine::player>(mine, groups_[g].between->ranks(), *s.stage, how);
             }
             go_on(p);
         }
@@ -107,7 +107,7 @@ private:
         struct started {
             std::size_t at;
             std::uint64_t number;
-            player::ticket ticket;
+            engine::player::ticket ticket;
             std::unique_ptr<memory_call> call;
         };
         std::vector<started> under_way{};
@@ -183,8 +183,8 @@ private:
         p.names = chance(30);
     }
 
-    intent intent_of(const operation_to_do& o, std::int32_t me) const {
-        intent i;
+    engine::intent intent_of(const operation_to_do& o, std::int32_t me) const {
+        engine::intent i;
         i.use = o.use;
         i.what = o.what;
         std::int64_t units = o.units;
@@ -197,7 +197,7 @@ private:
         // The stage of these tests knows one size per call. In a v-form the root has many sizes; without a root, every
         // rank.
         const collective_traits& t = traits(o.what.what);
-        if (t.irregular && (!t.rooted || me == o.what.root.value)) i.bytes = intent::unknown;
+        if (t.irregular && (!t.rooted || me == o.what.root.value)) i.bytes = engine::intent::unknown;
         i.type = i.op = 0;
         i.observed = o.observed;
         return i;
@@ -210,7 +210,7 @@ private:
         ++clock_;
         // The background thread looks at any of the communicators.
         seat& any = p.seats[index(draw(static_cast<std::int32_t>(p.seats.size())))];
-        if (any.plays && chance(70) && any.plays->poll() == activity::moving) ++moves_;
+        if (any.plays && chance(70) && any.plays->poll() == engine::activity::moving) ++moves_;
         try {
             const operation_to_do& o = operations_[p.at];
             const bool waits = p.under_way.size() >= p.most || (o.frees && !p.under_way.empty());
@@ -242,7 +242,7 @@ private:
         ++moves_;
         if (p.computes-- > 0) return;
         const std::uint64_t number = s.plays->number();
-        const player::ticket t = s.plays->arrive(intent_of(o, me), p.call.get(), time_ns(clock_));
+        const engine::player::ticket t = s.plays->arrive(intent_of(o, me), p.call.get(), time_ns(clock_));
         p.under_way.push_back({p.at, number, t, std::move(p.call)});
         most_under_way_ = std::max(most_under_way_, p.under_way.size());
         ++p.at;

@@ -1,6 +1,6 @@
 // The player's queue against a plain model: calls are made, arrive, are passed and asked for in random order. Each
 // result is given once, to the call that it belongs to, and calls arrive in the order in which they were made.
-#include "engine/player.hpp"
+#include "engine/execute/player.hpp"
 #include "support/memory_stage.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using testing::memory_call;
 
 struct modelled_call {
-    player::ticket ticket = nullptr;
+    engine::player::ticket ticket = nullptr;
     std::uint64_t number = 0;
     std::unique_ptr<memory_call> data{};
     bool arrived = false;
@@ -87,9 +87,9 @@ public:
 
 private:
     testing::memory_stage stage_;
-    player player_;
+    engine::player player_;
     rank me_;
-    intent what_{};
+    engine::intent what_{};
     std::vector<testing::affine> expected_{};
     std::deque<modelled_call> calls_{};  // made and not asked for, in their order
     std::size_t made_ = 0;
@@ -144,27 +144,27 @@ TEST(queue, gives_each_call_its_result_once) {
 TEST(queue, a_broken_player_answers_every_call) {
     testing::hall between(2);
     testing::memory_stage stage(between, rank(0), 1);
-    player p(rank(0), 2, stage, {});
-    intent what;
+    engine::player p(rank(0), 2, stage, {});
+    engine::intent what;
     what.use = &find_algorithm("allreduce/recursive_doubling");
     what.what.what = collective::allreduce;
     what.what.ranks = 2;
     what.bytes = sizeof(testing::affine);
     what.type = what.op = 0;
-    intent other = what;
+    engine::intent other = what;
     other.use = &find_algorithm("allreduce/ring");
     std::deque<memory_call> data;
     for (int i = 0; i < 3; ++i) data.emplace_back(what.what, 0, 1);
-    const player::ticket begun = p.arrive(what, &data[0], {});
+    const engine::player::ticket begun = p.arrive(what, &data[0], {});
     p.expect(what);
-    const player::ticket wrong = p.call({});
-    const player::ticket later = p.call({});
+    const engine::player::ticket wrong = p.call({});
+    const engine::player::ticket later = p.call({});
     p.arrive(wrong, other, &data[1]);
     EXPECT_TRUE(p.broken());
     ASSERT_EQ(p.first_called(), later);
     p.arrive(later, what, &data[2]);
     EXPECT_EQ(p.first_called(), nullptr);
-    for (const player::ticket t : {later, begun, wrong}) EXPECT_THROW((void)p.progress(t, true), error);
+    for (const engine::player::ticket t : {later, begun, wrong}) EXPECT_THROW((void)p.progress(t, true), error);
     EXPECT_THROW((void)p.arrive(what, &data[0], {}), error);
 }
 

@@ -1,7 +1,7 @@
 // Roll calls between ranks of one process. One thread moves all ranks, by small steps in random order; messages take
 // any time, but stay in order between two ranks. Whatever happens, all ranks get the same verdict, nobody waits for
 // ever, and nothing is left in the post.
-#include "engine/roll_call.hpp"
+#include "engine/execute/roll_call.hpp"
 
 #include "rubato/algorithm.hpp"
 
@@ -16,8 +16,8 @@
 namespace rubato {
 namespace {
 
-using order = roll_call::order;
-using called = roll_call::called;
+using order = engine::roll_call::order;
+using called = engine::roll_call::called;
 using text = std::vector<std::int64_t>;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -55,7 +55,7 @@ private:
     std::mt19937_64 random_;
 };
 
-class wire_post final : public roll_call::post {
+class wire_post final : public engine::roll_call::post {
 public:
     wire_post(wires_between& w, rank me) : wires_(w), me_(me) {}
     void send(rank to, text t) override { wires_.send(me_, to, std::move(t)); }
@@ -74,25 +74,25 @@ struct hall {
             sides.emplace_back(r, n, *posts.back());
         }
     }
-    roll_call& operator[](std::int32_t r) { return sides[at(r)]; }
+    engine::roll_call& operator[](std::int32_t r) { return sides[at(r)]; }
     void close() {
         wires.prompt = true;
-        for (roll_call& side : sides) EXPECT_TRUE(side.close());
+        for (engine::roll_call& side : sides) EXPECT_TRUE(side.close());
         EXPECT_EQ(wires.left(), 0U);
     }
 
     std::int32_t ranks;
     wires_between wires;
     std::vector<std::unique_ptr<wire_post>> posts{};
-    std::vector<roll_call> sides{};
+    std::vector<engine::roll_call> sides{};
 };
 
 constexpr called allreduce_of_8{collective::allreduce, rank(0), 8};
 
 order some_order(std::span<const rank> late) { return {7, 3, time_ns(50), time_ns(1000 + std::ssize(late))}; }
 
-roll_call::invocation invoked(std::uint64_t number, rank keeper, called what = allreduce_of_8,
-                              time_ns patience = time_ns(10)) {
+engine::roll_call::invocation invoked(std::uint64_t number, rank keeper, called what = allreduce_of_8,
+                                      time_ns patience = time_ns(10)) {
     return {number, keeper, what, patience, some_order, std::nullopt};
 }
 
@@ -107,7 +107,7 @@ void check_order(const std::vector<std::int32_t>& line, std::int32_t keeper, tim
     const auto n = static_cast<std::int32_t>(line.size());
     hall h(n);
     h.wires.prompt = true;
-    std::vector<std::optional<roll_call::verdict>> got(line.size());
+    std::vector<std::optional<engine::roll_call::verdict>> got(line.size());
     const time_ns end = gap * n + time_ns(100);
     for (time_ns now{}; now < end; now += time_ns(1)) {
         for (std::int32_t i = 0; i < n; ++i)
@@ -171,7 +171,7 @@ TEST(roll_call, the_keeper_waits_no_longer_than_four_times_its_patience) {
 TEST(roll_call, a_keeper_that_fails_says_native) {
     hall h(3);
     h.wires.prompt = true;
-    roll_call::invocation i = invoked(0, rank(1));
+    engine::roll_call::invocation i = invoked(0, rank(1));
     i.decide = [](auto) -> order { throw std::bad_alloc(); };
     for (std::int32_t r = 0; r < 3; ++r) h[r].begin(i, time_ns{});
     for (const std::int32_t r : {1, 0, 2}) EXPECT_TRUE(h[r].progress(time_ns{}).value().is_native());
@@ -194,7 +194,7 @@ TEST(roll_call, wrong_arguments_on_any_rank_mean_native_at_once) {
     }
 }
 
-std::string thrown_by(roll_call& side, time_ns now) {
+std::string thrown_by(engine::roll_call& side, time_ns now) {
     try {
         return side.progress(now) ? "a verdict" : "nothing";
     } catch (const error& e) {
@@ -245,7 +245,7 @@ TEST(roll_call, roots_and_sizes_count_only_where_they_are_known_alike) {
 TEST(roll_call, a_late_keeper_is_answered_for) {
     hall h(3);
     h.wires.prompt = true;
-    roll_call::invocation i = invoked(4, rank(2));
+    engine::roll_call::invocation i = invoked(4, rank(2));
     i.in_any_case = order{9, 2, time_ns(5), time_ns(600)};
     EXPECT_FALSE(h[2].stand_in(4, time_ns(0)));
     h[0].begin(i, time_ns(0));
@@ -276,7 +276,7 @@ TEST(roll_call, a_late_keeper_that_must_decide_itself_is_waited_for) {
 }
 
 TEST(roll_call, arrivals_of_a_verdict) {
-    const roll_call::verdict v{0, {.lateness = time_ns(70)}, {rank(1), rank(3)}};
+    const engine::roll_call::verdict v{0, {.lateness = time_ns(70)}, {rank(1), rank(3)}};
     EXPECT_EQ(v.arrivals(4), (std::vector<time_ns>{time_ns(0), time_ns(70), time_ns(0), time_ns(70)}));
 }
 
@@ -341,7 +341,7 @@ struct random_program {
             if (p.computes-- > 0) return;
             p.arrived = true;
             if (!t.rolls) return;
-            roll_call::invocation i{p.at, t.keeper, call_of(r, t), t.patience, {}, {}};
+            engine::roll_call::invocation i{p.at, t.keeper, call_of(r, t), t.patience, {}, {}};
             if (t.keeper == rank(r))
                 i.decide = [&t](std::span<const rank> late) {
                     if (t.fails) throw std::runtime_error("no memory");
@@ -443,7 +443,7 @@ TEST(roll_call, lateness_lets_the_others_finish_first) {
         p.segments = a.segmented ? 12 : 1;
         p.round_time = time_ns(1000);
         if (a.host_aware) p.hosts = parse_hosts("4", p.ranks);
-        const time_ns late = lateness_in(p);
+        const time_ns late = engine::lateness_in(p);
         const auto plans = [&](time_ns t) {
             problem q = p;
             q.arrivals.assign(8, time_ns{});
@@ -461,8 +461,8 @@ TEST(roll_call, lateness_lets_the_others_finish_first) {
     huge.ranks = 1 << 20;
     huge.segments = 4096;
     huge.round_time = longest_time;
-    EXPECT_LE(lateness_in(huge), longest_time);
-    EXPECT_GT(lateness_in(huge), time_ns{});
+    EXPECT_LE(engine::lateness_in(huge), longest_time);
+    EXPECT_GT(engine::lateness_in(huge), time_ns{});
 }
 
 }  // namespace

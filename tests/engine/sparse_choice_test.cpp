@@ -1,4 +1,4 @@
-#include "engine/sparse_exchange.hpp"
+#include "engine/execute/sparse_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Makes so many exchanges, each of which takes cost[way]; returns the ways.
-std::vector<std::size_t> make(sparse_choice& c, int exchanges, std::int64_t partners, const std::vector<time_ns>& cost,
-                              time_ns& before) {
+std::vector<std::size_t> make(engine::sparse_choice& c, int exchanges, std::int64_t partners,
+                              const std::vector<time_ns>& cost, time_ns& before) {
     std::vector<std::size_t> used;
     for (int i = 0; i < exchanges; ++i) {
         used.push_back(c.next());
@@ -24,7 +24,7 @@ std::vector<std::size_t> make(sparse_choice& c, int exchanges, std::int64_t part
 
 TEST(sparse_choice, tries_every_way_twice_and_keeps_to_the_fastest) {
     for (std::size_t fastest = 0; fastest < 3; ++fastest) {
-        sparse_choice c;
+        engine::sparse_choice c;
         std::vector<time_ns> cost(3, 5ms);
         cost[fastest] = 3ms;
         time_ns before{};
@@ -36,7 +36,7 @@ TEST(sparse_choice, tries_every_way_twice_and_keeps_to_the_fastest) {
 }
 
 TEST(sparse_choice, tells_few_partners_from_many) {
-    sparse_choice c;
+    engine::sparse_choice c;
     time_ns before{};
     make(c, 20, 1, {1ms, 9ms, 9ms}, before);
     EXPECT_EQ(make(c, 20, 15, {9ms, 9ms, 2ms}, before).back(), 2U);
@@ -44,7 +44,7 @@ TEST(sparse_choice, tells_few_partners_from_many) {
 }
 
 TEST(sparse_choice, finds_the_way_of_each_of_two_that_alternate) {
-    sparse_choice c;
+    engine::sparse_choice c;
     time_ns before{};
     std::size_t few = 9;
     std::size_t many = 9;
@@ -63,7 +63,7 @@ TEST(sparse_choice, finds_the_way_of_each_of_two_that_alternate) {
 }
 
 TEST(sparse_choice, tells_small_messages_from_large_ones) {
-    sparse_choice c;
+    engine::sparse_choice c;
     time_ns before{};
     const auto go_on = [&](std::int64_t bytes, const std::vector<time_ns>& cost) {
         std::size_t way = 0;
@@ -79,14 +79,14 @@ TEST(sparse_choice, tells_small_messages_from_large_ones) {
 }
 
 TEST(sparse_choice, leaves_a_way_that_becomes_slow) {
-    sparse_choice c;
+    engine::sparse_choice c;
     time_ns before{};
     EXPECT_EQ(make(c, 20, 4, {1ms, 2ms, 3ms}, before).back(), 0U);
     EXPECT_EQ(make(c, 20, 4, {9ms, 2ms, 3ms}, before).back(), 1U);
 }
 
 TEST(sparse_choice, is_not_misled_by_one_slow_try) {
-    sparse_choice c;
+    engine::sparse_choice c;
     time_ns before{};
     EXPECT_EQ(c.next(), 0U);
     c.ended(0, {4, 4000}, 0ms);

@@ -1,6 +1,6 @@
 // Random patterns in memory: messages, receipts and the end of a barrier take any time, ranks come at any time, and
 // exchanges follow each other without a pause.
-#include "engine/sparse_exchange.hpp"
+#include "engine/execute/sparse_exchange.hpp"
 
 #include "support/dice.hpp"
 
@@ -22,7 +22,7 @@ public:
         : random_(random), boxes_(static_cast<std::size_t>(ranks)), tells_apart_(tells_apart) {}
 
     struct letter {
-        incoming what;
+        engine::incoming what;
         std::uint64_t exchange;
         std::uint64_t due;
         std::shared_ptr<std::uint64_t> receipt;  // when the sender knows that it was received
@@ -44,12 +44,12 @@ private:
     bool tells_apart_;
 };
 
-class slow_post final : public sparse_exchange::post {
+class slow_post final : public engine::sparse_exchange::post {
 public:
     slow_post(network& n, rank me, std::int32_t ranks, std::uint64_t exchange)
         : network_(n), me_(me), ranks_(ranks), exchange_(exchange) {}
 
-    void send(const outgoing& p) override {
+    void send(const engine::outgoing& p) override {
         auto& box = network_.box(p.to);
         std::uint64_t due = network_.later();
         // In order between any two.
@@ -61,7 +61,7 @@ public:
     bool all_received() override {
         return std::ranges::all_of(sent_, [this](const auto& receipt) { return *receipt <= network_.now; });
     }
-    bool receive(incoming& p) override {
+    bool receive(engine::incoming& p) override {
         auto& box = network_.box(me_);
         const auto found = std::ranges::find_if(box, [this](const network::letter& l) {
             return l.due <= network_.now && network_.alike(l.exchange, exchange_);
@@ -110,8 +110,8 @@ pattern draw_pattern(dice& random, std::int32_t ranks, std::uint64_t exchanges) 
     return all;
 }
 
-std::vector<incoming> expected(const std::vector<std::vector<given>>& sent, rank me) {
-    std::vector<incoming> all;
+std::vector<engine::incoming> expected(const std::vector<std::vector<given>>& sent, rank me) {
+    std::vector<engine::incoming> all;
     for (std::size_t r = 0; r < sent.size(); ++r)
         for (const given& p : sent[r])
             if (p.to == me) all.push_back({rank(static_cast<std::int32_t>(r)), p.data});
@@ -129,7 +129,7 @@ std::string run(std::uint64_t seed, bool tells_apart) {
         std::uint64_t at = 0;
         std::uint64_t comes = 0;
         std::unique_ptr<slow_post> post{};
-        std::unique_ptr<sparse_exchange> now{};
+        std::unique_ptr<engine::sparse_exchange> now{};
     };
     std::vector<process> processes(static_cast<std::size_t>(ranks));
     for (process& p : processes) p.comes = between.later();
@@ -143,9 +143,9 @@ std::string run(std::uint64_t seed, bool tells_apart) {
         const auto& sent = all[p.at];
         if (!p.now) {
             p.post = std::make_unique<slow_post>(between, me, ranks, p.at);
-            std::vector<outgoing> mine;
+            std::vector<engine::outgoing> mine;
             for (const given& g : sent[static_cast<std::size_t>(me.value)]) mine.push_back({g.to, g.data});
-            p.now = std::make_unique<sparse_exchange>(mine, *p.post);
+            p.now = std::make_unique<engine::sparse_exchange>(mine, *p.post);
         }
         if (!p.now->progress()) continue;
         if (p.now->take() != expected(sent, me)) return "a rank has received something else";

@@ -2,9 +2,9 @@
 // slow native collective, and calls that Rubato cannot make stay native.
 //
 //   mpirun -n P autopilot
-#include "preload/autopilot.hpp"
+#include "dropin/preload/autopilot.hpp"
 
-#include "observe/notes.hpp"
+#include "dropin/observe/notes.hpp"
 #include "support/mpi_experiment.hpp"
 
 #include <array>
@@ -17,11 +17,11 @@ namespace {
 
 using namespace rubato;
 using namespace std::chrono_literals;
-using preload::autopilot;
-using rubato::testing::data;
-using rubato::testing::experiment;
-using rubato::testing::fail;
-using rubato::testing::kind;
+using dropin::autopilot;
+using testing::data;
+using testing::experiment;
+using testing::fail;
+using testing::kind;
 
 constexpr const char* fast = "loggp:L=10us,o=2us,g=2us,G=1ns,combine=0.1ns,rendezvous=64KiB";
 
@@ -33,7 +33,7 @@ void compare(const std::string& explained) {
     const auto mine = static_cast<std::int64_t>(std::hash<std::string>()(explained) >> 2);
     std::int64_t both[2]{mine, -mine};
     MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-    if (both[0] != -both[1]) fail(fmt::format("other ranks have decided otherwise than here:\n{}", explained));
+    if (both[0] != -both[1]) testing::fail(fmt::format("other ranks have decided otherwise than here:\n{}", explained));
 }
 
 struct pilot {
@@ -42,7 +42,8 @@ struct pilot {
     autopilot it;
 
     explicit pilot(const autopilot::settings& how)
-        : it(MPI_COMM_WORLD, how, [this](const decision& d) { explained += fmt::format("{}\n", to_line(d)); }) {}
+        : it(MPI_COMM_WORLD, how,
+             [this](const dropin::decision& d) { explained += fmt::format("{}\n", dropin::to_line(d)); }) {}
 
     /// Makes the call, by a plan or natively; a native call takes `native_takes` longer.
     void make(const experiment& e, time_ns native_takes, time_ns late) {
@@ -50,21 +51,21 @@ struct pilot {
         experiment::made m = e.call();
         std::this_thread::sleep_for(late);
         const int before = native_calls;
-        const int code = it.run(mpi::call_facts(m.c, me, ranks, {}), [&] {
+        const int code = it.run(engine::call_facts(m.c, me, ranks, {}), [&] {
             ++native_calls;
             std::this_thread::sleep_for(native_takes);
             m.out = want;
             return MPI_SUCCESS;
         });
-        if (code != MPI_SUCCESS) fail(fmt::format("{}: error {}", traits(m.c.what).name, code));
+        if (code != MPI_SUCCESS) testing::fail(fmt::format("{}: error {}", traits(m.c.what).name, code));
         if (!e.promises_nothing_here() && !(e.result(m) == want))
-            fail(fmt::format("{}, {}: {}", traits(m.c.what).name, native_calls > before ? "native" : "by a plan",
-                             e.result(m).difference(want)));
+            testing::fail(fmt::format("{}, {}: {}", traits(m.c.what).name,
+                                      native_calls > before ? "native" : "by a plan", e.result(m).difference(want)));
     }
 };
 
 const kind& doubles() {
-    static const kind k = rubato::testing::plain<double>("double", MPI_DOUBLE);
+    static const kind k = testing::plain<double>("double", MPI_DOUBLE);
     return k;
 }
 
@@ -82,7 +83,7 @@ bool replaced(const std::string& model, time_ns native_takes) {
     for (int i = 0; i < 30; ++i) p.make(e, native_takes, me == ranks - 1 ? 3ms : 0ms);
     compare(p.explained);
     const auto said = [&](const char* what) { return p.explained.find(what) != std::string::npos; };
-    if (!said(R"("decision":"tried")")) fail(fmt::format("nothing was tried: {}", p.explained));
+    if (!said(R"("decision":"tried")")) testing::fail(fmt::format("nothing was tried: {}", p.explained));
     return said(R"("decision":"kept")") && p.native_calls <= 25;
 }
 
@@ -92,13 +93,13 @@ void check_wins(const std::string& model) {
     replaced(model, 40ms);  // or not: MPICH spins, and where cores are short a plan may take any time
 #else
     for (time_ns native_takes = 40ms; !replaced(model, native_takes); native_takes *= 4)
-        if (native_takes > 500ms) fail("a native collective that is slow was not replaced");
+        if (native_takes > 500ms) testing::fail("a native collective that is slow was not replaced");
 #endif
 }
 
 /// Collectives of any kind in any order.
 void check_random(std::uint64_t seed) {
-    static const std::vector<kind> kinds = rubato::testing::kinds();
+    static const std::vector<kind> kinds = testing::kinds();
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     autopilot::settings how;
@@ -147,20 +148,20 @@ void check_forced(bool background) {
         problem plain;
         plain.what = a.what;
         plain.ranks = ranks;
-        if (!unmet_need(a, plain) && p.native_calls > 0) fail(fmt::format("{} was not used", a.id));
+        if (!unmet_need(a, plain) && p.native_calls > 0) testing::fail(fmt::format("{} was not used", a.id));
         const int before = p.native_calls;
         p.make(of_doubles(a.what == collective::bcast ? collective::gather : collective::bcast, 5000, 0), 0us, 0us);
-        if (p.native_calls != before + 1) fail(fmt::format("{} forced another collective", a.id));
+        if (p.native_calls != before + 1) testing::fail(fmt::format("{} forced another collective", a.id));
         compare(p.explained);
     }
 }
 
 /// What a rank finds out about a call, and what it refuses.
 void check_facts() {
-    const auto facts = [](const mpi::call& c) { return mpi::call_facts(c, me, ranks, {}); };
+    const auto facts = [](const mpi::call& c) { return engine::call_facts(c, me, ranks, {}); };
     std::vector<double> x(100), y(100 * static_cast<std::size_t>(ranks));
     const auto refused = [&](const char* what, const mpi::call& c) {
-        if (!facts(c).wrong) fail(fmt::format("{} is taken", what));
+        if (!facts(c).wrong) testing::fail(fmt::format("{} is taken", what));
     };
     refused("a negative count", mpi::call::allreduce(x.data(), y.data(), -1, MPI_DOUBLE, MPI_SUM));
     refused("no datatype", mpi::call::allreduce(x.data(), y.data(), 100, MPI_DATATYPE_NULL, MPI_SUM));
@@ -170,28 +171,29 @@ void check_facts() {
     refused("nowhere to receive", mpi::call::allreduce(x.data(), MPI_IN_PLACE, 100, MPI_DOUBLE, MPI_SUM));
     refused("no buffer", mpi::call::allreduce(x.data(), nullptr, 100, MPI_DOUBLE, MPI_SUM));
     refused("one buffer", mpi::call::allreduce(x.data(), x.data(), 100, MPI_DOUBLE, MPI_SUM));
-    if (facts(mpi::call::allreduce(nullptr, nullptr, 0, MPI_DOUBLE, MPI_SUM)).wrong) fail("no data needs a buffer");
+    if (facts(mpi::call::allreduce(nullptr, nullptr, 0, MPI_DOUBLE, MPI_SUM)).wrong)
+        testing::fail("no data needs a buffer");
 
     const auto expect = [](bool yes, const char* what) {
-        if (!yes) fail(fmt::format("facts of a call: {}", what));
+        if (!yes) testing::fail(fmt::format("facts of a call: {}", what));
     };
-    const mpi::call_facts untyped =
+    const engine::call_facts untyped =
         facts(mpi::call::gather(x.data(), 100, MPI_DOUBLE, y.data(), 100, MPI_DATATYPE_NULL, 1));
     expect((untyped.wrong != nullptr) == (me == 1), "its root alone sees what is wrong with a gather's output");
     expect(untyped.agreed_bytes == 800, "what is wrong at the root alone does not hide the size");
-    const mpi::call_facts all_untyped =
+    const engine::call_facts all_untyped =
         facts(mpi::call::scatter(y.data(), 100, MPI_DOUBLE, x.data(), 100, MPI_DATATYPE_NULL, 1));
-    expect(all_untyped.agreed_bytes == intent::unknown, "what is wrong on all ranks hides it from all");
+    expect(all_untyped.agreed_bytes == engine::intent::unknown, "what is wrong on all ranks hides it from all");
     std::vector<std::int64_t> counts, places;
     for (int r = 0; r < ranks; ++r) {
         counts.push_back(r + 1);
         places.push_back(100L * r);
     }
-    const mpi::call_facts gatherv =
+    const engine::call_facts gatherv =
         facts(mpi::call::gatherv(x.data(), me + 1, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE, 1));
     expect(gatherv.bytes == 8 * (me + 1), "a rank knows its own chunk");
-    expect(gatherv.agreed_bytes == intent::unknown, "not all know all chunks of a gatherv");
-    expect(gatherv.bytes_on(0) == (me == 1 ? 8 : intent::unknown), "its root knows them");
+    expect(gatherv.agreed_bytes == engine::intent::unknown, "not all know all chunks of a gatherv");
+    expect(gatherv.bytes_on(0) == (me == 1 ? 8 : engine::intent::unknown), "its root knows them");
     expect(gatherv.out.used == (me == 1), "its root alone has an output");
     expect(gatherv.largest_buffer() == (me == 1 ? 4 * ranks * (ranks + 1) : 8 * (me + 1)),
            "its root has the largest buffer");
@@ -199,20 +201,20 @@ void check_facts() {
     expect(!facts(mpi::call::alltoallv(y.data(), {counts, places}, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE))
                 .wrong,
            "one buffer for an alltoallv");
-    const mpi::call_facts in_place =
+    const engine::call_facts in_place =
         facts(mpi::call::allgatherv(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, y.data(), {counts, places}, MPI_DOUBLE));
     expect(in_place.in_place && in_place.in.first == 100L * me && in_place.bytes == 8 * (me + 1),
            "in place the input is the own chunk");
     expect(in_place.agreed_bytes == 4 * (ranks + 1), "all know the chunks of an allgatherv");
-    const mpi::call_facts exscan = facts(mpi::call::exscan(MPI_IN_PLACE, y.data(), 100, MPI_INT, MPI_MAX));
+    const engine::call_facts exscan = facts(mpi::call::exscan(MPI_IN_PLACE, y.data(), 100, MPI_INT, MPI_MAX));
     expect(exscan.in_place && exscan.in.address == y.data() && exscan.out.used == (me != 0), "of an exscan in place");
     expect(exscan.exact() && exscan.idempotent() && exscan.commutative, "the greatest of integers");
-    const mpi::call_facts sum = facts(mpi::call::scan(x.data(), y.data(), 100, MPI_DOUBLE, MPI_SUM));
+    const engine::call_facts sum = facts(mpi::call::scan(x.data(), y.data(), 100, MPI_DOUBLE, MPI_SUM));
     expect(!sum.exact() && !sum.idempotent() && sum.commutative, "a sum of floating point numbers");
 }
 
 bool concerned(const autopilot::settings& how, const mpi::call& c) {
-    return autopilot::concerns(how, mpi::call_facts(c, me, ranks, {}));
+    return autopilot::concerns(how, engine::call_facts(c, me, ranks, {}));
 }
 
 void check_native() {
@@ -221,16 +223,17 @@ void check_native() {
     how.model = fast;
     std::vector<double> x(40000), y(x.size() * static_cast<std::size_t>(ranks));
     const mpi::call c = mpi::call::allreduce(x.data(), y.data(), 40000, MPI_DOUBLE, MPI_SUM);
-    if (!concerned(how, c)) fail("a large call is left alone");
+    if (!concerned(how, c)) testing::fail("a large call is left alone");
     if (concerned(how, mpi::call::allreduce(x.data(), y.data(), 2000, MPI_DOUBLE, MPI_SUM)))
-        fail("a small call is looked at");
+        testing::fail("a small call is looked at");
     const mpi::call gathered = mpi::call::allgather(x.data(), 2000, MPI_DOUBLE, y.data(), 2000, MPI_DOUBLE);
-    if (concerned(how, gathered) != (ranks * 16000 >= 16384)) fail("an allgather is as large as what comes out of it");
+    if (concerned(how, gathered) != (ranks * 16000 >= 16384))
+        testing::fail("an allgather is as large as what comes out of it");
     if (concerned(how, mpi::call::reduce(x.data(), y.data(), 40000, MPI_DOUBLE, MPI_SUM, ranks)))
-        fail("a root that is not there is looked at");
+        testing::fail("a root that is not there is looked at");
     autopilot::settings left = how;
     left.leave = {collective::allreduce};
-    if (concerned(left, c)) fail("what is to be left alone is looked at");
+    if (concerned(left, c)) testing::fail("what is to be left alone is looked at");
 
     // Sums of floating point numbers in reproducible mode, and return codes of native calls.
     how.reproducible = true;
@@ -240,19 +243,19 @@ void check_native() {
         ++p.native_calls;
         return MPI_ERR_OTHER;
     };
-    const auto made = [&](const mpi::call& one) { return p.it.run(mpi::call_facts(one, me, ranks, {}), native); };
-    if (made(c) != MPI_ERR_OTHER) fail("a sum of doubles was reordered");
+    const auto made = [&](const mpi::call& one) { return p.it.run(engine::call_facts(one, me, ranks, {}), native); };
+    if (made(c) != MPI_ERR_OTHER) testing::fail("a sum of doubles was reordered");
     std::vector<int> i(10000, 1), j(i.size());
     if (made(mpi::call::allreduce(i.data(), j.data(), 10000, MPI_INT, MPI_SUM)) != MPI_SUCCESS || j.back() != ranks)
-        fail("a sum of integers was not made");
+        testing::fail("a sum of integers was not made");
 }
 
 void check_settings() {
     autopilot::settings how;
     how.careful.spend = 100;
     how.model = "nonsense";
-    const std::string said = rubato::testing::refusal("nonsense", [&] { pilot p(how); });
-    if (said.find("nonsense") == std::string::npos) fail(fmt::format("'{}' does not say what is wrong", said));
+    const std::string said = testing::refusal("nonsense", [&] { pilot p(how); });
+    if (said.find("nonsense") == std::string::npos) testing::fail(fmt::format("'{}' does not say what is wrong", said));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace {
 
 using namespace rubato;
 using namespace std::chrono_literals;
-using rubato::testing::experiment;
-using rubato::testing::fail;
+using testing::experiment;
+using testing::fail;
 
 constexpr std::string_view slow = "loggp:L=10us,o=5us,g=5us,G=100ns,combine=1ns,rendezvous=64KiB";
 
@@ -27,7 +27,7 @@ std::string_view used(const mpi::communicator& ours) {
     const algorithm* a = ours.last_used();
     std::int64_t both[2]{a - algorithms().data(), -(a - algorithms().data())};
     MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-    if (both[0] != -both[1]) fail(fmt::format("{} is chosen here, and something else on another rank", a->id));
+    if (both[0] != -both[1]) testing::fail(fmt::format("{} is chosen here, and something else on another rank", a->id));
     return a->id;
 }
 
@@ -40,7 +40,7 @@ std::vector<time_ns> one_late(int who, time_ns late) {
 /// Calls each collective once. Returns the algorithms that were chosen.
 std::set<std::string_view> call_all(mpi::communicator& ours, const std::vector<time_ns>& arrivals, int count) {
     std::set<std::string_view> chosen;
-    const rubato::testing::kind doubles = rubato::testing::plain<double>("double", MPI_DOUBLE);
+    const testing::kind doubles = testing::plain<double>("double", MPI_DOUBLE);
     for (const collective_traits& t : collectives()) {
         if (t.on_graph) continue;
         const experiment e(MPI_COMM_WORLD, t.what, doubles, t.reduces ? MPI_SUM : MPI_OP_NULL, count, ranks - 1, false);
@@ -51,7 +51,7 @@ std::set<std::string_view> call_all(mpi::communicator& ours, const std::vector<t
         if (t.rooted) ours.expect(how, m.c);
         ours.run(how, m.c);
         if (!e.promises_nothing_here() && !(e.result(m) == want))
-            fail(fmt::format("{}: {}", ours.last_used()->id, e.result(m).difference(want)));
+            testing::fail(fmt::format("{}: {}", ours.last_used()->id, e.result(m).difference(want)));
         chosen.insert(used(ours));
     }
     return chosen;
@@ -64,8 +64,8 @@ void check_given() {
     ours.use_model(parse_model(me == 0 ? slow : "hockney:alpha=1s,beta=0,gamma=0"));
     const auto together = call_all(ours, {}, 10000);
     const auto late = call_all(ours, one_late(ranks / 2, 1s), 10000);
-    if (ranks > 3 && together == by_size) fail("a model changes nothing");
-    if (ranks > 3 && late == together) fail("a late rank changes nothing");
+    if (ranks > 3 && together == by_size) testing::fail("a model changes nothing");
+    if (ranks > 3 && late == together) testing::fail("a late rank changes nothing");
     call_all(ours, {}, 0);
     call_all(ours, one_late(0, 30us), 17);
 
@@ -83,7 +83,7 @@ void check_given() {
     chooser without(parse_model(slow), false);
     problem q = p;
     if (used(ours) != with_early.best(p, 80000)->id && used(ours) != without.best(q, 80000)->id)
-        fail("a communicator chooses something else than the library");
+        testing::fail("a communicator chooses something else than the library");
 
     // All ranks share a host here.
     ours.use_model(parse_model(slow), parse_model("loggp:L=1us,o=1us,g=1us,G=0.1ns,combine=0.1ns"));
@@ -103,11 +103,11 @@ void check_predicted() {
     for (int i = 1; i <= most_calls && chosen.size() < 2; ++i) {
         if (me == ranks - 1) std::this_thread::sleep_for(i * 5ms);
         ours.reduce({}, in.data(), out.data(), 4000, MPI_DOUBLE, MPI_SUM, 0);
-        if (me == 0 && out.front() != ranks) fail("a reduction is wrong");
+        if (me == 0 && out.front() != ranks) testing::fail("a reduction is wrong");
         chosen.insert(used(ours));
-        if (i > 3 && ours.planned_by().empty()) fail("ranks do not exchange arrivals");
+        if (i > 3 && ours.planned_by().empty()) testing::fail("ranks do not exchange arrivals");
     }
-    if (ranks > 3 && chosen.size() < 2) fail("nobody minds that a rank is late");
+    if (ranks > 3 && chosen.size() < 2) testing::fail("nobody minds that a rank is late");
 }
 
 /// Rules go before a model; rank 0's count.
@@ -126,14 +126,15 @@ void check_rules() {
         mpi::selection how;
         how.arrivals = arrivals;
         ours.reduce(how, in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, 0);
-        if (me == 0 && out.front() != ranks) fail("a reduction by rules is wrong");
+        if (me == 0 && out.front() != ranks) testing::fail("a reduction by rules is wrong");
         return used(ours);
     };
-    if (use_of(one_late(ranks - 1, 1s), 4000) != "reduce/clairvoyant" && ranks > 1) fail("no rule for a late rank");
-    if (use_of(one_late(0, 0s), 4000) != "reduce/linear") fail("no rule for ranks that arrive together");
+    if (use_of(one_late(ranks - 1, 1s), 4000) != "reduce/clairvoyant" && ranks > 1)
+        testing::fail("no rule for a late rank");
+    if (use_of(one_late(0, 0s), 4000) != "reduce/linear") testing::fail("no rule for ranks that arrive together");
     const std::string_view small = use_of(one_late(0, 0s), 10);
     ours.use_rules({});
-    if (use_of(one_late(0, 0s), 10) != small) fail("a rule for a size that has none");
+    if (use_of(one_late(0, 0s), 10) != small) testing::fail("a rule for a size that has none");
     call_all(ours, {}, 100);
 }
 

@@ -1,6 +1,6 @@
 // The common clock over MPI. All ranks run on one machine but pretend to have shifted and drifting clocks, so the test
 // knows the true offsets.
-#include "mpi/private_communicator.hpp"
+#include "engine/mpi/private_communicator.hpp"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ void run(MPI_Comm comm) {
     MPI_Bcast(&start, 1, MPI_INT64_T, 0, comm);
     common_clock clock([&] { return pretended(me, own_time() - time_ns(start)); });
     for (int sync = 0; sync < 8; ++sync) {
-        mpi::synchronise(comm, 17, clock);
+        engine::synchronise(comm, 17, clock);
         for (int look = 0; look < 3; ++look) {
             check_reading(time_ns(start), clock);
             std::this_thread::sleep_for(20ms);

@@ -23,11 +23,11 @@
 namespace {
 
 using namespace rubato;
-using rubato::testing::data;
-using rubato::testing::experiment;
-using rubato::testing::fail;
-using rubato::testing::kind;
-using rubato::testing::refusal;
+using testing::data;
+using testing::experiment;
+using testing::fail;
+using testing::kind;
+using testing::refusal;
 
 int me = 0;
 int ranks = 1;
@@ -36,7 +36,7 @@ long checked = 0;
 void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t sample, std::int64_t sample_large) {
     constexpr std::int64_t large = 1000003;
     std::int64_t cases = ranks;
-    const std::vector<kind> all = rubato::testing::kinds();
+    const std::vector<kind> all = testing::kinds();
     std::mt19937 random(42);  // the same on all ranks
     std::mt19937 own(static_cast<unsigned>(me));
     for (const collective_traits& t : collectives()) {
@@ -70,7 +70,7 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                                 p.commutative = op == MPI_OP_NULL || op == MPI_SUM || op == MPI_MAX;
                                 p.idempotent = op == MPI_MAX;
                                 if (unmet_need(*a, p)) continue;
-                                const auto timings = rubato::testing::timings(*a, ranks, root);
+                                const auto timings = testing::timings(*a, ranks, root);
                                 const auto& when = timings[static_cast<std::size_t>(cases) % timings.size()];
                                 how.arrivals = when.arrivals;
                                 how.round_time = when.round_time;
@@ -83,9 +83,10 @@ void check_all(mpi::communicator& ours, const std::string& filter, std::int64_t 
                                 const data got = e.result(m);
                                 ++checked;
                                 if (!e.promises_nothing_here() && !(got == *want))
-                                    fail(fmt::format("{} of {} {} (root {}, in place {}, {} segments, arrivals {}): {}",
-                                                     a->id, count, k.name, root, in_place, how.segments, when.pattern,
-                                                     got.difference(*want)));
+                                    testing::fail(
+                                        fmt::format("{} of {} {} (root {}, in place {}, {} segments, arrivals {}): {}",
+                                                    a->id, count, k.name, root, in_place, how.segments, when.pattern,
+                                                    got.difference(*want)));
                             }
                         }
                     }
@@ -125,8 +126,8 @@ void check_type_maps(mpi::communicator& ours, const std::string& filter) {
             for (int i = 0; i < n; ++i) {
                 const int place = at_root ? 3 * i : uses_swapped ? (i ^ 1) : i;
                 if (buffer[static_cast<std::size_t>(place)] != i)
-                    fail(fmt::format("{} with different type maps, root {}: item {} is {}", a.id, root, i,
-                                     buffer[static_cast<std::size_t>(place)]));
+                    testing::fail(fmt::format("{} with different type maps, root {}: item {} is {}", a.id, root, i,
+                                              buffer[static_cast<std::size_t>(place)]));
             }
         }
     }
@@ -159,12 +160,13 @@ void check_odd_types(mpi::communicator& ours) {
     const int in[4] = {1, -1, 2, -1};
     int out[4] = {0, -2, 0, -2};
     ours.scan("scan/recursive_doubling", in, out, 2, gap, op);
-    if (out[0] != me + 1 || out[1] != -2 || out[2] != 2 * (me + 1)) fail("a scan beside a greedy receive is wrong");
+    if (out[0] != me + 1 || out[1] != -2 || out[2] != 2 * (me + 1))
+        testing::fail("a scan beside a greedy receive is wrong");
     MPI_Op_free(&op);
     MPI_Type_free(&gap);
     MPI_Send(&x, 1, MPI_INT, 0, 3, MPI_COMM_SELF);
     MPI_Wait(&any, MPI_STATUS_IGNORE);
-    if (taken != 5) fail("a message of ours was taken by the user's receive");
+    if (taken != 5) testing::fail("a message of ours was taken by the user's receive");
 
     MPI_Datatype real = MPI_DATATYPE_NULL;
     if (MPI_Type_create_f90_real(6, MPI_UNDEFINED, &real) == MPI_SUCCESS) {
@@ -173,7 +175,7 @@ void check_odd_types(mpi::communicator& ours) {
         MPI_Type_commit(&two);
         float y[2] = {static_cast<float>(me), 1};
         ours.bcast("bcast/binomial", y, 1, two, 0);
-        if (y[0] != 0) fail("a broadcast of a Fortran type is wrong");
+        if (y[0] != 0) testing::fail("a broadcast of a Fortran type is wrong");
         MPI_Type_free(&two);
     }
     checked += 4;
@@ -194,13 +196,13 @@ void check_one_chunk(mpi::communicator& ours) {
                 const std::vector<int> sum{ranks * (ranks - 1) / 2, ranks, 2 * ranks, 3 * ranks, 4 * ranks};
                 const std::vector<int> before = in_place ? std::vector{me, 1, 2, 3, 4} : std::vector(5, -1);
                 if ((in_place ? sent : got) != (me == owner ? sum : before))
-                    fail(
+                    testing::fail(
                         fmt::format("{} with a chunk for rank {} alone, in place {}, is wrong", a.id, owner, in_place));
                 ++checked;
             }
         }
     }
-    refusal("too few counts", [&] {
+    testing::refusal("too few counts", [&] {
         int x = 0;
         ours.reduce_scatter("reduce_scatter/halving", &x, &x, {}, MPI_INT, MPI_SUM);
     });
@@ -210,15 +212,15 @@ void check_one_chunk(mpi::communicator& ours) {
 void check_errors(mpi::communicator& ours) {
     int x = 1;
     int y = 0;
-    refusal("a root outside", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_INT, ranks); });
-    refusal("a negative count", [&] { ours.bcast("bcast/binomial", &x, -1, MPI_INT, 0); });
-    refusal("an unknown algorithm", [&] { ours.bcast("bcast/nothing", &x, 1, MPI_INT, 0); });
-    refusal("no datatype", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_DATATYPE_NULL, 0); });
-    refusal("no operator", [&] { ours.allreduce("allreduce/ring", &x, &y, 1, MPI_INT, MPI_OP_NULL); });
-    refusal("an algorithm of another collective",
-            [&] { ours.allreduce("bcast/binomial", &x, &y, 1, MPI_INT, MPI_SUM); });
+    testing::refusal("a root outside", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_INT, ranks); });
+    testing::refusal("a negative count", [&] { ours.bcast("bcast/binomial", &x, -1, MPI_INT, 0); });
+    testing::refusal("an unknown algorithm", [&] { ours.bcast("bcast/nothing", &x, 1, MPI_INT, 0); });
+    testing::refusal("no datatype", [&] { ours.bcast("bcast/binomial", &x, 1, MPI_DATATYPE_NULL, 0); });
+    testing::refusal("no operator", [&] { ours.allreduce("allreduce/ring", &x, &y, 1, MPI_INT, MPI_OP_NULL); });
+    testing::refusal("an algorithm of another collective",
+                     [&] { ours.allreduce("bcast/binomial", &x, &y, 1, MPI_INT, MPI_SUM); });
     ours.reduce("reduce/binomial", &x, &y, 1, MPI_INT, MPI_SUM, 0);
-    if (me == 0 && y != ranks) fail("a reduction after refused calls is wrong");
+    if (me == 0 && y != ranks) testing::fail("a reduction after refused calls is wrong");
 
     // Refused by the root alone: what the others sent for that call must not turn up in the next one.
     mpi::communicator other(MPI_COMM_WORLD);
@@ -228,14 +230,14 @@ void check_errors(mpi::communicator& ours) {
     std::vector<int> all(static_cast<std::size_t>(ranks));
     const int stale = -1;
     if (me == 0)
-        refusal("too few displacements", [&] {
+        testing::refusal("too few displacements", [&] {
             other.gatherv("gatherv/linear", &stale, 1, MPI_INT, all.data(), {counts, {}}, MPI_INT, 0);
         });
     else
         other.gatherv("gatherv/linear", &stale, 1, MPI_INT, nullptr, {}, MPI_INT, 0);
     other.gatherv("gatherv/linear", &me, 1, MPI_INT, all.data(), {counts, places}, MPI_INT, 0);
     for (int r = 0; me == 0 && r < ranks; ++r)
-        if (all[static_cast<std::size_t>(r)] != r) fail("a gather took what was sent for a refused one");
+        if (all[static_cast<std::size_t>(r)] != r) testing::fail("a gather took what was sent for a refused one");
 }
 
 }  // namespace
@@ -260,7 +262,7 @@ int main(int argc, char** argv) {
         check_one_chunk(ours);
         check_errors(ours);
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} ranks: {} collectives equal the native ones\n", ranks, checked);
     MPI_Finalize();

@@ -18,10 +18,10 @@ namespace {
 
 using namespace rubato;
 using namespace std::chrono_literals;
-using rubato::testing::experiment;
-using rubato::testing::fail;
-using rubato::testing::kind;
-using rubato::testing::refusal;
+using testing::experiment;
+using testing::fail;
+using testing::kind;
+using testing::refusal;
 
 int me = 0;
 int ranks = 1;
@@ -68,10 +68,11 @@ void check_begun_early(const algorithm& a, const kind& k, bool named) {
         if (me == late) compute_until_begun(ours, at_first);
         const std::uint64_t begun = ours.begun_early() - at_first;
         ours.run(how, m.c);
-        if (!(e.result(m) == want)) fail(fmt::format("{}, begun early: {}", a.id, e.result(m).difference(want)));
+        if (!(e.result(m) == want))
+            testing::fail(fmt::format("{}, begun early: {}", a.id, e.result(m).difference(want)));
         times += total(me == late ? begun : 0);
     }
-    if (times < 1) fail(fmt::format("{} never begins early{}", a.id, named ? " though it was named" : ""));
+    if (times < 1) testing::fail(fmt::format("{} never begins early{}", a.id, named ? " though it was named" : ""));
 }
 
 /// An algorithm without a plan uses the communicator's memory and messages, so no other call may begin meanwhile.
@@ -87,10 +88,11 @@ void check_improvised() {
         reduce.start();
         if (me == i % ranks) std::this_thread::sleep_for(1ms);
         while (!reduce.test()) std::this_thread::sleep_for(100us);
-        if (me == 0 && std::ranges::any_of(sum, [](double x) { return x != ranks; })) fail("a reduction is wrong");
+        if (me == 0 && std::ranges::any_of(sum, [](double x) { return x != ranks; }))
+            testing::fail("a reduction is wrong");
         std::vector<double> spread(data.size(), me == 0 ? i : -1.0);
         ours.bcast("bcast/linear+early", spread.data(), n, MPI_DOUBLE, 0);
-        if (std::ranges::any_of(spread, [i](double x) { return x != i; })) fail("a broadcast is wrong");
+        if (std::ranges::any_of(spread, [i](double x) { return x != i; })) testing::fail("a broadcast is wrong");
     }
 }
 
@@ -100,7 +102,8 @@ void check_segments() {
     ours.record_steps();
     std::vector<char> data(std::size_t{8} << 20);
     ours.bcast({}, data.data(), static_cast<std::int64_t>(data.size()), MPI_CHAR, 0);
-    if (ours.size() > 1 && ours.recorded_steps().size() < 100) fail("a large broadcast is not cut into segments");
+    if (ours.size() > 1 && ours.recorded_steps().size() < 100)
+        testing::fail("a large broadcast is not cut into segments");
 }
 
 /// The last rank in planned_by, which must be the same on all ranks.
@@ -112,7 +115,7 @@ int predicted_last(const mpi::communicator& ours) {
     for (const time_ns t : by) both.push_back(-t.count());
     MPI_Allreduce(MPI_IN_PLACE, both.data(), static_cast<int>(both.size()), MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
     for (std::size_t r = 0; r < by.size(); ++r)
-        if (both[r] != -both[r + by.size()]) fail("ranks have planned by different arrivals");
+        if (both[r] != -both[r + by.size()]) testing::fail("ranks have planned by different arrivals");
     return static_cast<int>(std::ranges::max_element(by) - by.begin());
 }
 
@@ -120,7 +123,7 @@ void gather(mpi::communicator& ours, const mpi::selection& how = "gather/sorted_
     std::vector<int> all(static_cast<std::size_t>(ranks));
     ours.gather(how, &me, 1, MPI_INT, all.data(), 1, MPI_INT, 0);
     for (int r = 0; me == 0 && r < ranks; ++r)
-        if (all[static_cast<std::size_t>(r)] != r) fail("a gather is wrong");
+        if (all[static_cast<std::size_t>(r)] != r) testing::fail("a gather is wrong");
 }
 
 /// A rank that is always late is predicted late, in 10 of 15 calls at least. A rank that announces its delay is
@@ -132,11 +135,11 @@ void check_predictions() {
         if (me == ranks / 2) std::this_thread::sleep_for(10ms);
         gather(ours);
         const int last = predicted_last(ours);
-        if (i < 2 && last >= 0) fail("a plan by arrivals before they can be known");
-        if (i > 2 && last < 0) fail("ranks exchange arrivals, and plan by none");
+        if (i < 2 && last >= 0) testing::fail("a plan by arrivals before they can be known");
+        if (i > 2 && last < 0) testing::fail("ranks exchange arrivals, and plan by none");
         right += i >= 5 && last == ranks / 2;
     }
-    if (right < 10) fail(fmt::format("a rank that is always late is expected to be in {} calls of 15", right));
+    if (right < 10) testing::fail(fmt::format("a rank that is always late is expected to be in {} calls of 15", right));
 
     std::mt19937 random(7);  // the same on all ranks
     const auto say_when = [&](time_ns half, double done) {
@@ -154,11 +157,12 @@ void check_predictions() {
         const int last = say_when(me == late ? 10ms : 50us, 0.5);
         if (i >= 2) right += last == late;
     }
-    if (right < 20) fail(fmt::format("of 28 ranks that said they would be late, {} were expected to be", right));
+    if (right < 20)
+        testing::fail(fmt::format("of 28 ranks that said they would be late, {} were expected to be", right));
     // One rank announces a delay of years.
     for (int late = 0; late < ranks; ++late)
         if (say_when(10us, me == late ? 1e-300 : 0.5) != late)
-            fail("a rank that will be very late is not expected to be");
+            testing::fail("a rank that will be very late is not expected to be");
 }
 
 /// An error between start and wait, in any thread, reaches the rank when it waits.
@@ -173,20 +177,20 @@ void check_trouble() {
     int sum = 0;
     for (int i = 0; i < 8; ++i) {
         say_when();
-        if (i == 4) refusal("a negative count", [&] { ours.bcast("bcast/linear", &x, -1, MPI_INT, 0); });
+        if (i == 4) testing::refusal("a negative count", [&] { ours.bcast("bcast/linear", &x, -1, MPI_INT, 0); });
         gather(ours);
     }
     mpi::selection how("reduce/clairvoyant");
     for (int r = 0; r < ranks; ++r) how.arrivals.emplace_back(r);  // but no time of a round
     mpi::persistent_call refused = ours.prepare(how, mpi::call::reduce(&x, &sum, 1, MPI_INT, MPI_SUM, 0));
     if (me != 0) std::this_thread::sleep_for(20ms);
-    const std::string said = refusal("a plan without a round time", [&] {
+    const std::string said = testing::refusal("a plan without a round time", [&] {
         refused.start();
         std::this_thread::sleep_for(20ms);
         refused.wait();
     });
-    if (said.find("reduce/clairvoyant cannot be used here") == std::string::npos) fail(said);
-    if (!refused.test()) fail("a refused call is under way");
+    if (said.find("reduce/clairvoyant cannot be used here") == std::string::npos) testing::fail(said);
+    if (!refused.test()) testing::fail("a refused call is under way");
     gather(ours);
 
     // A call that is under way may be moved.
@@ -196,7 +200,7 @@ void check_trouble() {
     calls.front().start();
     calls.push_back(ours.prepare("barrier/tree", mpi::call::barrier()));
     calls.front().wait();
-    if (me == 0 && sum != ranks) fail("a call that was moved is wrong");
+    if (me == 0 && sum != ranks) testing::fail("a call that was moved is wrong");
 }
 
 /// Two communicators use an early algorithm; without a thread all ranks together print one warning.
@@ -222,7 +226,7 @@ void check_one_warning() {
     const std::int64_t all = total(lines);
     const char* background = std::getenv("RUBATO_BACKGROUND");
     const bool wanted = !has_thread && background != nullptr && background == std::string("on");
-    if (all != (wanted ? 1 : 0)) fail(fmt::format("{} warnings: {}", all, text));
+    if (all != (wanted ? 1 : 0)) testing::fail(fmt::format("{} warnings: {}", all, text));
 }
 
 }  // namespace
@@ -244,7 +248,7 @@ int main(int argc, char** argv) {
     int tried = 0;
     try {
         check_one_warning();
-        const std::vector<kind> kinds = rubato::testing::kinds();
+        const std::vector<kind> kinds = testing::kinds();
         std::int64_t turn = 0;
         for (const algorithm& a : algorithms()) {
             if (!a.early || turn++ % sample != 0) continue;
@@ -255,7 +259,7 @@ int main(int argc, char** argv) {
         check_predictions();
         check_trouble();
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} ranks: {} ways to begin early, each seen\n", ranks, tried);
     MPI_Finalize();

@@ -21,10 +21,10 @@
 namespace {
 
 using namespace rubato;
-using rubato::testing::data;
-using rubato::testing::experiment;
-using rubato::testing::fail;
-using rubato::testing::kind;
+using testing::data;
+using testing::experiment;
+using testing::fail;
+using testing::kind;
 
 std::vector<std::int32_t> seen_hosts(int ranks) {
     constexpr int length = 256;
@@ -40,9 +40,10 @@ std::vector<std::int32_t> seen_hosts(int ranks) {
 void check_hosts(const mpi::communicator& ours, std::int64_t expected) {
     const std::vector<std::int32_t> seen = seen_hosts(ours.size());
     if (ours.hosts() != seen)
-        fail(fmt::format("MPI tells of hosts {}, ranks see {}", fmt::join(ours.hosts(), ","), fmt::join(seen, ",")));
+        testing::fail(
+            fmt::format("MPI tells of hosts {}, ranks see {}", fmt::join(ours.hosts(), ","), fmt::join(seen, ",")));
     const std::int64_t count = std::ranges::max(seen) + 1;
-    if (expected > 0 && count != expected) fail(fmt::format("{} hosts and not {}", count, expected));
+    if (expected > 0 && count != expected) testing::fail(fmt::format("{} hosts and not {}", count, expected));
 }
 
 /// In a communicator with ranks in another order, hosts follow these.
@@ -55,7 +56,7 @@ void check_reversed() {
         const mpi::communicator ours(reversed);
         std::vector<std::int32_t> seen = seen_hosts(ours.size());
         std::ranges::reverse(seen);
-        if (ours.hosts() != numbered_hosts(seen)) fail("hosts of ranks in reverse order are wrong");
+        if (ours.hosts() != numbered_hosts(seen)) testing::fail("hosts of ranks in reverse order are wrong");
     }
     MPI_Comm_free(&reversed);
 }
@@ -67,7 +68,7 @@ long check_algorithm(mpi::communicator& ours, const algorithm& a, const kind& k)
     for (const std::string& said : hosts_to_try(ranks)) hosts.push_back(parse_hosts(said, ranks));
     long checked = 0;
     for (const int root : t.rooted ? std::vector{0, ranks / 2, ranks - 1} : std::vector{0}) {
-        const auto timings = rubato::testing::timings(a, ranks, root);
+        const auto timings = testing::timings(a, ranks, root);
         for (const std::int64_t count : {1, 1003}) {
             const experiment e(MPI_COMM_WORLD, a.what, k, t.reduces ? MPI_SUM : MPI_OP_NULL, count, root,
                                root % 2 == 1);
@@ -84,8 +85,8 @@ long check_algorithm(mpi::communicator& ours, const algorithm& a, const kind& k)
                 const data got = e.result(m);
                 ++checked;
                 if (!e.promises_nothing_here() && !(got == want))
-                    fail(fmt::format("{} of {} (root {}, hosts {}, arrivals {}): {}", a.id, count, root,
-                                     fmt::join(how.hosts, ","), when.pattern, got.difference(want)));
+                    testing::fail(fmt::format("{} of {} (root {}, hosts {}, arrivals {}): {}", a.id, count, root,
+                                              fmt::join(how.hosts, ","), when.pattern, got.difference(want)));
             }
         }
     }
@@ -106,11 +107,11 @@ int main(int argc, char** argv) {
         check_hosts(ours, told ? parse_integer(argv[2], "number of hosts", 1, ours.size()) : 0);
         check_reversed();
         hosts = std::ranges::max(ours.hosts()) + 1;
-        const std::vector<kind> kinds = rubato::testing::kinds();
+        const std::vector<kind> kinds = testing::kinds();
         for (const algorithm& a : algorithms())
             if (a.host_aware && !traits(a.what).on_graph) checked += check_algorithm(ours, a, kinds.front());
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} hosts: {} collectives equal the native ones\n", hosts, checked);
     MPI_Finalize();

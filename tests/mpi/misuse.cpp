@@ -13,8 +13,8 @@
 namespace {
 
 using namespace rubato;
-using rubato::testing::fail;
-using rubato::testing::refusal;
+using testing::fail;
+using testing::refusal;
 
 int me = 0;
 int ranks = 1;
@@ -22,9 +22,10 @@ int checked = 0;
 
 /// It must be refused, with all these words.
 void refuse(const char* what, const std::function<void()>& f, std::initializer_list<const char*> words) {
-    const std::string said = refusal(what, f);
+    const std::string said = testing::refusal(what, f);
     for (const char* w : words)
-        if (said.find(w) == std::string::npos) fail(fmt::format("{}: the error does not say '{}': {}", what, w, said));
+        if (said.find(w) == std::string::npos)
+            testing::fail(fmt::format("{}: the error does not say '{}': {}", what, w, said));
     ++checked;
 }
 
@@ -36,7 +37,7 @@ void works(mpi::communicator& ours) {
     const int x = me;
     int sum = 0;
     ours.reduce("reduce/binomial+early", &x, &sum, 1, MPI_INT, MPI_SUM, 0);
-    if (me == 0 && sum != ranks * (ranks - 1) / 2) fail("a reduction after misuse is wrong");
+    if (me == 0 && sum != ranks * (ranks - 1) / 2) testing::fail("a reduction after misuse is wrong");
 }
 
 void check_edges() {
@@ -127,15 +128,15 @@ void check_order_of_calls() {
     if (me != 0) call.start();
     call.wait();
     call.wait();
-    if (!call.test()) fail("a call that has ended is under way");
-    if (me == 0 && sum != ranks) fail("a reduction beside misuse is wrong");
+    if (!call.test()) testing::fail("a call that has ended is under way");
+    if (me == 0 && sum != ranks) testing::fail("a reduction beside misuse is wrong");
     works(ours);
     // An algorithm that chooses while it runs may be named, too.
     for (const algorithm& a : algorithms()) {
         if (a.dynamic == nullptr || a.what != collective::reduce) continue;
         ours.expect(a, reduce_call(&x, &sum, 1));
         ours.reduce(a, &x, &sum, 1, MPI_INT, MPI_SUM, 0);
-        if (me == 0 && sum != ranks) fail(fmt::format("{} after it was named is wrong", a.id));
+        if (me == 0 && sum != ranks) testing::fail(fmt::format("{} after it was named is wrong", a.id));
     }
 }
 
@@ -157,7 +158,7 @@ void check_refused_name() {
     if (me == 0)
         while (ours.begun_early() == before) ours.progress();
     ours.run(early, reduce_call(in.data(), out.data(), 7));
-    if (me == 0 && out[6] != ranks) fail("a reduction after a refused one is wrong");
+    if (me == 0 && out[6] != ranks) testing::fail("a reduction after a refused one is wrong");
     works(ours);
 }
 
@@ -185,7 +186,8 @@ void check_other_lengths(MPI_Comm comm) {
     } catch (const mpi::truncated& e) {
         MPI_Error_class(e.code(), &class_of_error);
     }
-    if (class_of_error != (me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE)) fail("the error of a message that is too long");
+    if (class_of_error != (me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE))
+        testing::fail("the error of a message that is too long");
     works(ours);
 }
 
@@ -219,16 +221,17 @@ void check_error_handlers() {
     for (int i = 0; i < 2; ++i) {
         check_other_lengths(MPI_COMM_WORLD);
         const int called = handled.exchange(0);
-#ifdef MPICH_VERSION  // see src/mpi/message_errors.hpp: this program has MPI_THREAD_MULTIPLE
+#ifdef MPICH_VERSION  // see src/engine/mpi/message_errors.hpp: this program has MPI_THREAD_MULTIPLE
         if (called > (me == 0 ? 0 : 2)) fail("the program's error handler is called too often");
 #else
-        if (called != 0) fail("the program's error handler is called for a message of Rubato");
+        if (called != 0) testing::fail("the program's error handler is called for a message of Rubato");
 #endif
         MPI_Comm inherits = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &inherits);
         for (MPI_Comm comm : {MPI_COMM_WORLD, inherits}) MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
         MPI_Comm_free(&inherits);
-        if (handled.exchange(0) != 2) fail("the program's error handler is not called for an error of its own");
+        if (handled.exchange(0) != 2)
+            testing::fail("the program's error handler is not called for an error of its own");
 #ifdef MPICH_VERSION
         receive_too_much();
         if (handled.exchange(0) != 1) fail("the program's error handler is not called for a message of its own");
@@ -293,7 +296,7 @@ void check_missing_core() {
     for (int i = 0; i < 3; ++i) {
         works(ours);
         ours.reduce("reduce/binomial", &x, &sum, 1, MPI_INT, MPI_SUM, 0);
-        if (me == 0 && sum != ranks) fail("a reduction without the thread is wrong");
+        if (me == 0 && sum != ranks) testing::fail("a reduction without the thread is wrong");
     }
 }
 
@@ -319,7 +322,7 @@ int main(int argc, char** argv) {
             works(ours);
         }
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} ranks: {} wrong calls are refused\n", ranks, checked);
     MPI_Finalize();

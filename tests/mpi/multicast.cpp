@@ -18,9 +18,9 @@
 namespace {
 
 using namespace rubato;
-using rubato::testing::fail;
-using rubato::testing::kind;
-using rubato::testing::refusal;
+using testing::fail;
+using testing::kind;
+using testing::refusal;
 using wait = mpi::multicast_settings::wait;
 
 int me = 0;
@@ -50,7 +50,7 @@ void check_bcast(mpi::multicast& m, const kind& k, std::int64_t n, int root, std
     mine.fill(n, me == root ? seed : seed + 1000 + static_cast<std::uint64_t>(me));
     m.bcast(mine.at(0), n, k.type, root);
     if (!(mine == expected))
-        fail(fmt::format("{} of {}, root {}, seed {}: {}", n, k.name, root, seed, mine.difference(expected)));
+        testing::fail(fmt::format("{} of {}, root {}, seed {}: {}", n, k.name, root, seed, mine.difference(expected)));
 }
 
 /// Calls in a row, most without a pause.
@@ -72,7 +72,7 @@ void check_calls(mpi::multicast& m, int calls, std::uint32_t seed) {
 }
 
 void expect(bool right, const std::string& what) {
-    if (!right) fail(what);
+    if (!right) testing::fail(what);
 }
 
 /// Before anything is cast that should be lost.
@@ -215,10 +215,10 @@ void check_refusals(mpi::communicator& world) {
     const auto refused = [&](const char* what, void* data, int count, int root) {
         mpi::multicast m(world, over_loopback(false));
         check_calls(m, 5, 9);
-        const std::string why = refusal(what, [&] { m.bcast(data, count, MPI_INT, root); });
-        const std::string usual = refusal(what, [&] { world.bcast({}, data, count, MPI_INT, root); });
+        const std::string why = testing::refusal(what, [&] { m.bcast(data, count, MPI_INT, root); });
+        const std::string usual = testing::refusal(what, [&] { world.bcast({}, data, count, MPI_INT, root); });
         expect(why == usual, fmt::format("'{}' instead of '{}'", why, usual));
-        refusal("a call after one that has failed", [&] { m.bcast(&value, 1, MPI_INT, 0); });
+        testing::refusal("a call after one that has failed", [&] { m.bcast(&value, 1, MPI_INT, 0); });
     };
     refused("a root that there is not", &value, 1, ranks);
     refused("a negative count", &value, -1, 0);
@@ -226,7 +226,7 @@ void check_refusals(mpi::communicator& world) {
     mpi::multicast_settings early;
     early.root_waits_for = wait::delay;
     early.delay = -time_ns(1);
-    refusal("a negative delay", [&] { const mpi::multicast never(world, early); });
+    testing::refusal("a negative delay", [&] { const mpi::multicast never(world, early); });
 }
 
 /// A job hears nothing of another: no more comes than its own ranks have sent.
@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
             check_refusals(world);
         }
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} ranks: broadcasts over multicast are right\n", ranks);
     MPI_Finalize();

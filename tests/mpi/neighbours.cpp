@@ -5,7 +5,7 @@
 //   mpirun -n P neighbours [--sample K]
 //
 // Exits with 1 and the first difference if there is one.
-#include "mpi/process_topology.hpp"
+#include "engine/mpi/process_topology.hpp"
 #include "rubato/mpi.hpp"
 
 #include "support/mpi_experiment.hpp"
@@ -196,7 +196,7 @@ void check_on(MPI_Comm comm, const std::string& name, const std::vector<kind>& k
                     how.arrivals = when.arrivals;
                     how.hosts = when.hosts;
                     const data want = e.by_messages(*ours.neighbours(), comm);
-                    if (mpi::libraries_agree(*ours.neighbours())) {
+                    if (engine::libraries_agree(*ours.neighbours())) {
                         experiment::made native = e.call();
                         mpi::run_native(comm, native.c);
                         if (!(e.result(native) == want))
@@ -267,7 +267,7 @@ void check_reductions(MPI_Comm comm, const std::string& name, const std::vector<
 /// One edge, from rank 0 to rank 1: other arguments mean nothing, and may be missing.
 void check_missing_arguments() {
     if (ranks < 2) return;
-    MPI_Comm comm = mpi::with_neighbours(MPI_COMM_WORLD, "edges:0>1");
+    MPI_Comm comm = engine::with_neighbours(MPI_COMM_WORLD, "edges:0>1");
     {
         mpi::communicator ours(comm);
         const bool sends = me == 0;
@@ -310,7 +310,7 @@ void check_missing_arguments() {
 /// Around a ring, each to the next one: chunks without elements need no datatype. The lists need not live on.
 void check_empty_chunks() {
     if (ranks < 3) return;  // before and behind are different ranks
-    MPI_Comm comm = mpi::with_neighbours(MPI_COMM_WORLD, "ring");
+    MPI_Comm comm = engine::with_neighbours(MPI_COMM_WORLD, "ring");
     {
         mpi::communicator ours(comm);
         int got = -1;
@@ -341,7 +341,7 @@ void check_empty_chunks() {
 
 /// Along a line, data with gaps: what the program writes at the border while the call is under way stays.
 void check_border() {
-    MPI_Comm comm = mpi::with_neighbours(MPI_COMM_WORLD, fmt::format("grid:{}", ranks));
+    MPI_Comm comm = engine::with_neighbours(MPI_COMM_WORLD, fmt::format("grid:{}", ranks));
     MPI_Datatype gaps = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gaps);
     MPI_Type_commit(&gaps);
@@ -370,7 +370,7 @@ void check_errors() {
     int x = 0;
     int y = 0;
     refusal("no topology", [&] { ours.neighbor_alltoall({}, &x, 1, MPI_INT, &y, 1, MPI_INT); });
-    MPI_Comm ring = mpi::with_neighbours(MPI_COMM_WORLD, "ring");
+    MPI_Comm ring = engine::with_neighbours(MPI_COMM_WORLD, "ring");
     {
         mpi::communicator around(ring);
         std::vector<int> all(2);
@@ -402,7 +402,7 @@ int main(int argc, char** argv) {
     try {
         const std::vector<kind> kinds = rubato::testing::kinds();
         for (const std::string& text : graphs_to_try(ranks)) {
-            MPI_Comm comm = mpi::with_neighbours(MPI_COMM_WORLD, text);
+            MPI_Comm comm = engine::with_neighbours(MPI_COMM_WORLD, text);
             check_on(comm, text, kinds, sample);
             check_reductions(comm, text, kinds);
             MPI_Comm_free(&comm);

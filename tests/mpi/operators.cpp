@@ -1,13 +1,13 @@
 // What MPI's table says of operators and datatypes holds in this MPI library: what Rubato combines, the library
 // combines.
-#include "mpi/predefined.hpp"
+#include "engine/mpi/predefined.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
 
 int main(int argc, char** argv) {
-    using namespace rubato::mpi;
+    using namespace rubato::engine;
     int wrong = 0;
     int checked = 0;
     MPI_Init(&argc, &argv);

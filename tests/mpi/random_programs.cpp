@@ -7,7 +7,7 @@
 //   mpirun -n P random_programs [--cases N] [--seed N] [--threads multiple|funneled]
 //
 // All ranks draw the same program from one seed. Local choices, such as delays, come from a seed of the rank.
-#include "arrival/predictor.hpp"
+#include "simulator/arrival/predictor.hpp"
 #include "support/mpi_counts.hpp"
 #include "support/mpi_experiment.hpp"
 
@@ -110,7 +110,7 @@ private:
         mpi::settings how;
         how.from_bytes = shared_.chance(70) ? 0 : 4096;
         how.exchange_every = static_cast<std::int32_t>(1 + shared_.below(3) * shared_.below(3));
-        auto predictors = predictors_to_try();
+        auto predictors = simulator::predictors_to_try();
         how.predictor = shared_.one_of(predictors);
         how.quantum = time_ns(shared_.below(3) * 50000);
         if (own_.chance(20)) how.most_early = static_cast<std::size_t>(own_.below(1000));

@@ -3,7 +3,7 @@
 // must plan by the same arrivals, and freed communicators leave nothing. Wrong calls end in errors on all ranks.
 //
 //   mpirun -n P roll_call [--rounds N] [--threads multiple|funneled]
-#include "mpi/looked_at_calls.hpp"
+#include "engine/mpi/inner_communicator.hpp"
 #include "support/mpi_counts.hpp"
 #include "support/mpi_experiment.hpp"
 
@@ -16,11 +16,11 @@ namespace {
 
 using namespace rubato;
 using namespace std::chrono_literals;
-using rubato::testing::data;
-using rubato::testing::experiment;
-using rubato::testing::fail;
-using rubato::testing::kind;
-using rubato::testing::refusal;
+using testing::data;
+using testing::experiment;
+using testing::fail;
+using testing::kind;
+using testing::refusal;
 
 int me = 0;
 int ranks = 1;
@@ -44,7 +44,7 @@ void check_equal_on_all(const mpi::communicator& ours, std::string_view what) {
     for (const time_ns t : ours.planned_by()) mix = (mix ^ static_cast<std::uint64_t>(t.count())) * 1099511628211U;
     std::uint64_t both[2] = {mix, ~mix};
     MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-    if (both[0] != ~both[1]) fail(fmt::format("{}: ranks have planned by different arrivals", what));
+    if (both[0] != ~both[1]) testing::fail(fmt::format("{}: ranks have planned by different arrivals", what));
 }
 
 struct seen {
@@ -99,11 +99,13 @@ private:
             ours.run(how, m.c);
         }
         if (!e.promises_nothing_here() && !(e.result(m) == want))
-            fail(fmt::format("{} of {} {} with a roll call: {}", a.id, count, k.name, e.result(m).difference(want)));
+            testing::fail(
+                fmt::format("{} of {} {} with a roll call: {}", a.id, count, k.name, e.result(m).difference(want)));
         if (!rolls) return;
         ++sum.calls;
         const std::vector<time_ns> by = ours.planned_by();
-        if (!a.dynamic && by.size() != static_cast<std::size_t>(ranks)) fail(fmt::format("{}: no arrivals", a.id));
+        if (!a.dynamic && by.size() != static_cast<std::size_t>(ranks))
+            testing::fail(fmt::format("{}: no arrivals", a.id));
         int so_late = 0;
         for (const time_ns x : by) so_late += x > time_ns{};
         sum.late += so_late == 1 && by[static_cast<std::size_t>(late)] > time_ns{};
@@ -112,7 +114,7 @@ private:
 
     std::mt19937_64 shared_;
     std::vector<const algorithm*> choice_{};
-    std::vector<kind> kinds_ = rubato::testing::kinds();
+    std::vector<kind> kinds_ = testing::kinds();
     std::uint64_t turn_ = 0;
 };
 
@@ -133,14 +135,14 @@ void check_late_ranks_are_seen() {
             ours.allreduce(rolled(find_algorithm("allreduce/clairvoyant"), 10ms), in.data(), out.data(),
                            static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM);
             for (const double x : out)
-                if (x != ranks) fail(fmt::format("a sum is {} and not {}", x, ranks));
+                if (x != ranks) testing::fail(fmt::format("a sum is {} and not {}", x, ranks));
             const std::vector<time_ns> by = ours.planned_by();
             check_equal_on_all(ours, "allreduce");
             bool right = true;
             for (int r = 0; r < ranks; ++r) right &= (by[static_cast<std::size_t>(r)] > time_ns{}) == (r == late);
             alone += right;
         }
-        if (alone < 1) fail(fmt::format("rank {} is seen to be late in no call of 4", late));
+        if (alone < 1) testing::fail(fmt::format("rank {} is seen to be late in no call of 4", late));
     }
 }
 
@@ -162,27 +164,29 @@ void check_wrong_calls() {
     for (int odd = 0; odd < ranks; ++odd) {
         // Another length.
         std::string said = said_by_run(ours, how, sum(me == odd ? 2000 : 3000));
-        if (said.find("different collectives") == std::string::npos) fail("another length is taken: " + said);
+        if (said.find("different collectives") == std::string::npos) testing::fail("another length is taken: " + said);
         // Another collective.
         const mpi::selection other = rolled(find_algorithm("barrier/sorted_tree"), 20s);
         said = me == odd ? said_by_run(ours, other, mpi::call::barrier()) : said_by_run(ours, how, sum(3000));
-        if (said.find("different collectives") == std::string::npos) fail("another collective is taken: " + said);
+        if (said.find("different collectives") == std::string::npos)
+            testing::fail("another collective is taken: " + said);
         // Wrong arguments: everybody learns it, and the rank itself what is wrong.
         said = said_by_run(ours, how, sum(me == odd ? -1 : 3000));
         if (said.find(me == odd ? "count -1" : "another rank refuses") == std::string::npos)
-            fail("wrong arguments are taken: " + said);
+            testing::fail("wrong arguments are taken: " + said);
         // And it goes on.
         ours.run(how, sum(3000));
-        if (out.back() != ranks) fail(fmt::format("a sum is {} and not {}", out.back(), ranks));
+        if (out.back() != ranks) testing::fail(fmt::format("a sum is {} and not {}", out.back(), ranks));
     }
     // Another root.
     const std::string root_said = said_by_run(ours, rolled(find_algorithm("bcast/sorted_chain"), 20s),
                                               mpi::call::bcast(in.data(), 3000, MPI_INT, me == 1 ? 1 : 0));
-    if (root_said.find("different collectives") == std::string::npos) fail("another root is taken: " + root_said);
+    if (root_said.find("different collectives") == std::string::npos)
+        testing::fail("another root is taken: " + root_said);
     // What all find alike.
     const auto refused = [&](const mpi::selection& s, const char* why) {
-        const std::string said = refusal(why, [&] { ours.run(s, sum(3000)); });
-        if (said.find(why) == std::string::npos) fail(fmt::format("'{}' instead of '{}'", said, why));
+        const std::string said = testing::refusal(why, [&] { ours.run(s, sum(3000)); });
+        if (said.find(why) == std::string::npos) testing::fail(fmt::format("'{}' instead of '{}'", said, why));
     };
     mpi::selection s("allreduce/ring");
     s.roll_call.emplace();
@@ -205,7 +209,7 @@ void check_wrong_calls() {
 /// As the drop-in does it: the keeper is given.
 void check_given_keepers() {
     mpi::communicator ours(MPI_COMM_WORLD);
-    mpi::looked_at_calls looked_at(ours);
+    engine::inner_communicator looked_at(ours);
     const algorithm& a = find_algorithm("allreduce/clairvoyant");
     std::vector<double> in(4000, 1.0);
     int seen_late = 0;
@@ -214,35 +218,36 @@ void check_given_keepers() {
         const rank keeper(i % ranks);
         MPI_Barrier(MPI_COMM_WORLD);
         if (me == (i / ranks + i + 1) % ranks && i % 3 != 0) std::this_thread::sleep_for(3ms);
-        const mpi::call_facts c(
+        const engine::call_facts c(
             mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
             ranks, {});
         const bool all_wait = i % 14 == 13;  // so that nobody is late, and who refuses is heard
         const bool refuses = all_wait && me == 1;
-        const roll_call::order order{&a - algorithms().data(), 4, 20us, 1ms};
-        const roll_call::verdict v = looked_at.call_roll(c, keeper, all_wait ? 20s : 300us, order, refuses);
-        if (v.is_native() != (all_wait && ranks > 1)) fail("a call is native, though nobody refuses, or is not");
+        const engine::roll_call::order order{&a - algorithms().data(), 4, 20us, 1ms};
+        const engine::roll_call::verdict v = looked_at.call_roll(c, keeper, all_wait ? 20s : 300us, order, refuses);
+        if (v.is_native() != (all_wait && ranks > 1))
+            testing::fail("a call is native, though nobody refuses, or is not");
         seen_late += v.late.empty() ? 0 : 1;
         if (v.is_native()) {
             looked_at.pass();
             MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         } else {
-            looked_at.run(made_by(v, looked_at.intent_of(a, c)), c);
-            if (ours.planned_by() != v.arrivals(ranks)) fail("a call is not planned by its verdict");
+            looked_at.run(engine::made_by(v, looked_at.intent_of(a, c)), c);
+            if (ours.planned_by() != v.arrivals(ranks)) testing::fail("a call is not planned by its verdict");
         }
         check_equal_on_all(ours, "a verdict");
         for (const double x : out)
-            if (x != ranks) fail(fmt::format("a sum is {} and not {}", x, ranks));
+            if (x != ranks) testing::fail(fmt::format("a sum is {} and not {}", x, ranks));
     }
-    if (ranks > 1 && seen_late == 0) fail("no keeper sees a late rank");
+    if (ranks > 1 && seen_late == 0) testing::fail("no keeper sees a late rank");
 }
 
 /// The same where the order does not depend on who is late: a late keeper's thread answers for it, unless it rests.
 void check_late_keepers_are_answered_for() {
     mpi::communicator ours(MPI_COMM_WORLD);
-    mpi::looked_at_calls looked_at(ours);
+    engine::inner_communicator looked_at(ours);
     const algorithm& a = find_algorithm("allreduce/clairvoyant");
-    const roll_call::order in_any_case{&a - algorithms().data(), 4, 20us, 1ms};
+    const engine::roll_call::order in_any_case{&a - algorithms().data(), 4, 20us, 1ms};
     std::vector<double> in(4000, 1.0);
     int answered = 0;
     for (int i = 0; i < 16; ++i) {
@@ -252,26 +257,27 @@ void check_late_keepers_are_answered_for() {
         if (rests) looked_at.rest();
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank(me) == keeper) std::this_thread::sleep_for(50ms);
-        const mpi::call_facts c(
+        const engine::call_facts c(
             mpi::call::allreduce(in.data(), out.data(), static_cast<std::int64_t>(in.size()), MPI_DOUBLE, MPI_SUM), me,
             ranks, {});
-        const roll_call::verdict v = looked_at.call_roll(c, keeper, 300us, in_any_case);
-        looked_at.run(made_by(v, looked_at.intent_of(a, c)), c);
+        const engine::roll_call::verdict v = looked_at.call_roll(c, keeper, 300us, in_any_case);
+        looked_at.run(engine::made_by(v, looked_at.intent_of(a, c)), c);
         const bool without_keeper = std::ranges::find(v.late, keeper) != v.late.end();
-        if (without_keeper && (rests || !has_thread)) fail("a keeper that has no thread is answered for");
+        if (without_keeper && (rests || !has_thread)) testing::fail("a keeper that has no thread is answered for");
         answered += without_keeper ? 1 : 0;
         check_equal_on_all(ours, "a verdict");
         for (const double x : out)
-            if (x != ranks) fail(fmt::format("a sum is {} and not {}", x, ranks));
+            if (x != ranks) testing::fail(fmt::format("a sum is {} and not {}", x, ranks));
     }
-    if (has_thread && answered == 0) fail("no late keeper is answered for");
+    if (has_thread && answered == 0) testing::fail("no late keeper is answered for");
 }
 
 void check_nothing_left() {
-    const rubato::testing::mpi_counts left = rubato::testing::count_mpi();
-    if (left.requests != 0) fail(fmt::format("{} requests are left over", left.requests));
-    if (left.communicators != 0) fail(fmt::format("{} communicators are left over", left.communicators));
-    if (const std::int64_t n = total(left.messages); n != 0) fail(fmt::format("{} messages were not received", n));
+    const testing::mpi_counts left = testing::count_mpi();
+    if (left.requests != 0) testing::fail(fmt::format("{} requests are left over", left.requests));
+    if (left.communicators != 0) testing::fail(fmt::format("{} communicators are left over", left.communicators));
+    if (const std::int64_t n = total(left.messages); n != 0)
+        testing::fail(fmt::format("{} messages were not received", n));
 }
 
 }  // namespace
@@ -305,7 +311,7 @@ int main(int argc, char** argv) {
         }
         check_nothing_left();
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0)
         fmt::print("{} ranks: {} calls planned by roll calls, in {} of them the late rank alone was late\n", ranks,

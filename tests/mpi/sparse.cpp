@@ -15,8 +15,8 @@
 namespace {
 
 using namespace rubato;
-using rubato::testing::fail;
-using rubato::testing::refusal;
+using testing::fail;
+using testing::refusal;
 
 int me = 0;
 int ranks = 1;
@@ -54,11 +54,11 @@ void check_case(mpi::communicator& world, std::uint32_t seed) {
         for (const given& g : drawn(seed, from)) {
             if (g.to != me) continue;
             if (at == got.size() || got[at].from != from || got[at].data != g.data)
-                fail(fmt::format("case {}, way {}: receipt {} of {} is not from rank {} with {} bytes", seed,
-                                 static_cast<int>(how), at, got.size(), from, g.data.size()));
+                testing::fail(fmt::format("case {}, way {}: receipt {} of {} is not from rank {} with {} bytes", seed,
+                                          static_cast<int>(how), at, got.size(), from, g.data.size()));
             ++at;
         }
-    if (at != got.size()) fail(fmt::format("case {}: {} receipts instead of {}", seed, got.size(), at));
+    if (at != got.size()) testing::fail(fmt::format("case {}: {} receipts instead of {}", seed, got.size(), at));
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
         // A rank that gives a wrong argument takes part in the exchange all the same.
         const std::byte one{1};
         if (me == 0)
-            refusal("a rank that there is not", [&] {
+            testing::refusal("a rank that there is not", [&] {
                 const mpi::sparse_send wrong{ranks, {&one, 1}};
                 (void)world.exchange_sparse({&wrong, 1});
             });
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
             (void)world.exchange_sparse({});
         check_case(world, 4711);
     } catch (const std::exception& e) {
-        fail(e.what());
+        testing::fail(e.what());
     }
     if (me == 0) fmt::print("{} ranks: {} sparse exchanges are right\n", ranks, cases);
     MPI_Finalize();

@@ -1,7 +1,7 @@
 // The page of `rubato report` in a headless browser: it loads without a network and without an error, draws what it
 // should, and shows the numbers that the command computes.
-#include "observe/observation.hpp"
-#include "results/results.hpp"
+#include "dropin/observe/observation.hpp"
+#include "reports/results/results.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace rubato::results {
+namespace rubato::reports {
 namespace {
 
 using nlohmann::json;
@@ -325,26 +325,26 @@ const std::string contrast = R"(
 
 /// The other page, of a program that was observed.
 TEST_F(page, of_an_observed_program) {
-    std::vector<observe::part> parts(ranks);
+    std::vector<dropin::part> parts(ranks);
     for (std::int32_t r = 0; r < ranks; ++r) {
-        observe::recorder out(file("seen.rubato"), {r, ranks, "<b>odd</b>", "here", "an MPI"});
-        observe::recorder::channel& c = out.open(std::array{0, 1, 2, 3, 4});
+        dropin::recorder out(file("seen.rubato"), {r, ranks, "<b>odd</b>", "here", "an MPI"});
+        dropin::recorder::channel& c = out.open(std::array{0, 1, 2, 3, 4});
         for (int i = 0; i < 20; ++i) {
-            c.record({collective::reduce, observe::form::blocking, 0, 4096, nullptr,
+            c.record({collective::reduce, dropin::form::blocking, 0, 4096, nullptr,
                       1ms * i + (r == 4 ? 400us : 10us * r), 1ms * i + 410us});
-            c.record({collective::barrier, observe::form::blocking, 0, 0, nullptr, 1ms * i + 420us, 1ms * i + 421us});
+            c.record({collective::barrier, dropin::form::blocking, 0, 0, nullptr, 1ms * i + 420us, 1ms * i + 421us});
         }
         out.note(R"({"decision":"withdrawn","operation":"reduce","bytes":4096,"incumbent_tail_ns":50000})");
-        experience known;
-        known.kind = operation_of(collective::reduce, rank(0), 4096);
+        dropin::experience known;
+        known.kind = simulator::operation_of(collective::reduce, rank(0), 4096);
         known.bytes = 4096;
         known.of_native = {77us, 1ms};
         known.arrivals = {0us, 0us, 0us, 44us, 0us};
-        out.note(to_line(observe::recalled{ranks, known}));
-        parts[static_cast<std::size_t>(r)] = *observe::decode(out.bytes());
+        out.note(dropin::to_line(dropin::recalled{ranks, known}));
+        parts[static_cast<std::size_t>(r)] = *dropin::decode(out.bytes());
         out.finish();
     }
-    observe::write(observe::summarise(parts), file("seen.rubato"));
+    dropin::write(dropin::summarise(parts), file("seen.rubato"));
     const std::string shown = fmt::format("{} report {} --model curie", RUBATO_COMMAND, file("seen.rubato"));
     run(fmt::format("{} -o {}", shown, file("seen.html")));
     const json computed = json::parse(run(shown + " --json"));
@@ -450,7 +450,7 @@ TEST_F(page, of_an_observed_program) {
 /// 1,024 ranks, of which one is late, and a million calls.
 TEST_F(page, of_a_large_program_is_small) {
     constexpr std::int32_t many = 1024;
-    observe::observation o;
+    dropin::observation o;
     o.program = "large";
     o.ranks = o.parts = many;
     o.duration = 200s;
@@ -458,15 +458,15 @@ TEST_F(page, of_a_large_program_is_small) {
     o.communicators.push_back({});
     for (std::int32_t r = 0; r < many; ++r) o.communicators[0].members.push_back(r);
     for (std::uint64_t k = 0; k < 30; ++k) {
-        std::vector<observe::invocation> met;
+        std::vector<dropin::invocation> met;
         for (std::uint64_t i = 0; i < 64; ++i) {
-            observe::invocation call{30 * i + k, std::vector<time_ns>(many, 1us), std::vector<time_ns>(many, 1001us),
-                                     std::vector<time_ns>(many, 12345us)};
+            dropin::invocation call{30 * i + k, std::vector<time_ns>(many, 1us), std::vector<time_ns>(many, 1001us),
+                                    std::vector<time_ns>(many, 12345us)};
             for (std::size_t r = 0; r < many; ++r) call.arrivals[r] = time_ns((r * 7919 + i * 104729) % 50000);
             call.arrivals[many / 2] = 900us;
             met.push_back(std::move(call));
         }
-        observe::row r;
+        dropin::row r;
         r.site = o.sites.size();
         o.sites.push_back({"/nonexistent/large", 0x1000 + k, ""});
         r.what = collective::allreduce;
@@ -474,11 +474,11 @@ TEST_F(page, of_a_large_program_is_small) {
         r.calls = 1'000'000 / 30;
         r.callers = many;
         r.time = 1000s * static_cast<int>(30 - k);
-        r.seen = observe::describe(std::move(met), r.calls);
+        r.seen = dropin::describe(std::move(met), r.calls);
         r.seen->waiting = 0.9;
         o.rows.push_back(std::move(r));
     }
-    observe::write(o, file("large.rubato"));
+    dropin::write(o, file("large.rubato"));
     run(fmt::format("{} report {} -o {} >/dev/null", RUBATO_COMMAND, file("large.rubato"), file("large.html")));
     EXPECT_LT(std::filesystem::file_size(file("large.html")), 5U << 20);
     const std::string dom = load({}, {}, "large.html");
@@ -493,21 +493,21 @@ TEST_F(page, DISABLED_of_a_million_calls_opens) {
     constexpr int calls = 1'000'000 / many;
     std::vector<std::int32_t> all;
     for (std::int32_t r = 0; r < many; ++r) all.push_back(r);
-    std::vector<observe::part> parts;
+    std::vector<dropin::part> parts;
     for (std::int32_t r = 0; r < many; ++r) {
-        observe::recorder out(file("million.rubato"), {r, many, "large", fmt::format("n{}", r / 32), "an MPI"});
+        dropin::recorder out(file("million.rubato"), {r, many, "large", fmt::format("n{}", r / 32), "an MPI"});
         out.common_time({}, {});
-        observe::recorder::channel& world = out.open(all);
+        dropin::recorder::channel& world = out.open(all);
         for (int i = 0; i < calls; ++i) {
             const time_ns at = 1ms * i;
-            world.record({i % 3 == 0 ? collective::bcast : collective::allreduce, observe::form::blocking, 0,
+            world.record({i % 3 == 0 ? collective::bcast : collective::allreduce, dropin::form::blocking, 0,
                           8 << (i % 8), nullptr, at + (r == 512 ? 400us : 1us * ((r * 7 + i) % 50)), at + 420us});
         }
         out.common_time(1ms * calls, 1ms * calls);
-        parts.push_back(*observe::decode(out.bytes()));
+        parts.push_back(*dropin::decode(out.bytes()));
         out.finish();
     }
-    observe::write(observe::summarise(parts), file("million.rubato"));
+    dropin::write(dropin::summarise(parts), file("million.rubato"));
     run(fmt::format("{} report {} -o {} >/dev/null", RUBATO_COMMAND, file("million.rubato"), file("million.html")));
     const auto bytes = std::filesystem::file_size(file("million.html"));
     EXPECT_LT(bytes, 5U << 20);
@@ -518,4 +518,4 @@ TEST_F(page, DISABLED_of_a_million_calls_opens) {
 }
 
 }  // namespace
-}  // namespace rubato::results
+}  // namespace rubato::reports

@@ -3,9 +3,9 @@
 #include "on_cables.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "simulate/at_scale.hpp"
-#include "topology/flows.hpp"
-#include "topology/generators.hpp"
+#include "simulator/simulate/at_scale.hpp"
+#include "simulator/topology/flows.hpp"
+#include "simulator/topology/generators.hpp"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ constexpr std::array networks{"fattree:crossbar=5,ports=16,oversubscription=1:4"
                               "fattree:crossbar=6,ports=16,oversubscription=1:2", "torus:4x4"};
 
 /// The furthest that a rank's exit is off, as a share of the last. Prints a line.
-double compare(const topology::routes& by, const refereed& c, const char* pattern, const loggp& m) {
+double compare(const simulator::routes& by, const refereed& c, const char* pattern, const loggp& m) {
     const algorithm& a = find_algorithm(c.id);
     problem p;
     p.what = a.what;
@@ -46,7 +46,7 @@ double compare(const topology::routes& by, const refereed& c, const char* patter
     p.round_time = std::chrono::milliseconds(1);
     const layout sizes = layout::uniform(c.chunk);
     shape_table ranks = shapes_of(a, p, std::span(&sizes, 1));
-    const topology::mapping where = topology::linear_mapping(16, by.net().endpoints());
+    const simulator::mapping where = simulator::linear_mapping(16, by.net().endpoints());
     const std::vector<double> theirs = exits_by_simgrid(by, where, m, ranks, p.arrivals);
     const std::vector<time_ns> ours = simulate_on(by, where, model{m}, ranks, p.arrivals).exits;
     const double last = std::ranges::max(theirs);
@@ -68,8 +68,8 @@ int main() {
     fmt::print("{:<30}{:<28}{:<10}{:>12}{:>12}{:>11}\n", "algorithm", "arrivals", "sends", "simulated", "SimGrid",
                "furthest");
     for (const char* name : networks) {
-        const topology::network net = topology::parse_network(name);
-        const topology::routes by = topology::route(net, name[0] == 'f' ? "modulo" : "");
+        const simulator::network net = simulator::parse_network(name);
+        const simulator::routes by = simulator::route(net, name[0] == 'f' ? "modulo" : "");
         fmt::print("{}, routing {}\n", name, by.name());
         for (const refereed& c : cases)
             for (const char* pattern : patterns)

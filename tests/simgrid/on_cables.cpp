@@ -19,7 +19,7 @@ namespace sg = simgrid::s4u;
 /// One run.
 class network_run {
 public:
-    network_run(const topology::routes& by, const topology::mapping& where, const loggp& m, shape_table& ranks,
+    network_run(const simulator::routes& by, const simulator::mapping& where, const loggp& m, shape_table& ranks,
                 std::span<const time_ns> arrivals)
         : by_(by), where_(where), m_(m), ranks_(ranks), arrivals_(arrivals) {
         ranks.serve_in_order({1, 0, 0, 0});  // sends
@@ -54,10 +54,10 @@ private:
 
     /// A link for each direction of each cable. They have no latency, by which SimGrid would weigh the shares.
     void lay_cables() {
-        const topology::network& net = by_.net();
+        const simulator::network& net = by_.net();
         auto* zone = sg::create_full_zone("network");
         std::vector<const sg::Link*> links;
-        for (topology::channel c = 0; c < net.channels(); ++c)
+        for (simulator::channel c = 0; c < net.channels(); ++c)
             links.push_back(zone->create_link(fmt::format("channel {}", c), 1e9 / m_.G)->set_latency(0)->seal());
         for (std::uint32_t r = 0; r < ranks_.ranks(); ++r)
             hosts_.push_back(zone->create_host(fmt::format("rank {}", r), 1e9)->seal());
@@ -65,7 +65,7 @@ private:
             for (std::uint32_t b = 0; b < ranks_.ranks(); ++b) {
                 if (where_[a] == where_[b]) continue;
                 std::vector<sg::LinkInRoute> path;
-                by_.along(where_[a], where_[b], [&](topology::channel c) { path.emplace_back(links[c]); });
+                by_.along(where_[a], where_[b], [&](simulator::channel c) { path.emplace_back(links[c]); });
                 zone->add_route(hosts_[a]->get_netpoint(), hosts_[b]->get_netpoint(), nullptr, nullptr, path, false);
             }
         zone->seal();
@@ -121,8 +121,8 @@ private:
         gone->release();
     }
 
-    const topology::routes& by_;
-    const topology::mapping& where_;
+    const simulator::routes& by_;
+    const simulator::mapping& where_;
     const loggp& m_;
     shape_table& ranks_;
     std::span<const time_ns> arrivals_;
@@ -135,7 +135,7 @@ private:
 
 }  // namespace
 
-std::vector<double> exits_by_simgrid(const topology::routes& r, const topology::mapping& where, const loggp& m,
+std::vector<double> exits_by_simgrid(const simulator::routes& r, const simulator::mapping& where, const loggp& m,
                                      shape_table& ranks, std::span<const time_ns> arrivals) {
     return apart(ranks.ranks(), [&] { return network_run(r, where, m, ranks, arrivals).exits(); });
 }

@@ -10,7 +10,7 @@
 #include "apart.hpp"
 #include "rubato/algorithm.hpp"
 #include "rubato/arrival.hpp"
-#include "simulate/at_scale.hpp"
+#include "simulator/simulate/at_scale.hpp"
 
 #include <xbt/log.h>
 #include <simgrid/s4u.hpp>

@@ -4,7 +4,7 @@
 // other and completions come in any order. Some sends wait for their receiver.
 #pragma once
 
-#include "engine/engine.hpp"
+#include "engine/execute/engine.hpp"
 
 #include <cstring>
 #include <functional>
@@ -66,7 +66,7 @@ private:
 };
 
 /// One rank's end. `combine` gets (left, into, units).
-class in_memory : public transport {
+class in_memory : public engine::transport {
 public:
     using operation = std::function<void(const std::byte*, std::byte*, std::int64_t)>;
 

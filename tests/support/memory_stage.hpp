@@ -2,7 +2,7 @@
 // delay.
 #pragma once
 
-#include "engine/player.hpp"
+#include "engine/execute/player.hpp"
 #include "in_memory.hpp"
 #include "reference.hpp"
 
@@ -97,27 +97,27 @@ private:
     std::vector<std::deque<std::vector<std::int64_t>>> told_;
 };
 
-class memory_resources final : public call_resources {
+class memory_resources final : public engine::call_resources {
 public:
     memory_resources(hall& h, rank me, std::mt19937_64& random) : hall_(h), me_(me), random_(random) {}
 
-    bool prepare_early(const intent& what, const plan& p, std::uint64_t number) override {
-        if (what.bytes == intent::unknown || random_() % 8 == 0) return false;
+    bool prepare_early(const engine::intent& what, const engine::plan& p, std::uint64_t number) override {
+        if (what.bytes == engine::intent::unknown || random_() % 8 == 0) return false;
         sizes_ = layout::uniform(what.bytes / static_cast<std::int64_t>(sizeof(affine)));
         sizes_.skips_empty = traits(what.what.what).skips_empty();
         bind(p, number);
         return true;
     }
-    void prepare(const void* given, plan_cache::entry& entry, std::uint64_t number, bool begun) override {
+    void prepare(const void* given, engine::plan_cache::entry& entry, std::uint64_t number, bool begun) override {
         bind_call(given);
         if (!begun) bind(entry.steps, number);
     }
-    std::unique_ptr<improvisation> improvise(const intent& what, const void*, std::uint64_t) override {
+    std::unique_ptr<engine::improvisation> improvise(const engine::intent& what, const void*, std::uint64_t) override {
         throw error(std::string(what.use->id), "memory has no algorithms that choose while they run", "take another");
     }
     const layout& sizes() const override { return sizes_; }
-    const memory& where() const override { return memory_; }
-    transport& messages() override { return *messages_; }
+    const engine::memory& where() const override { return memory_; }
+    engine::transport& messages() override { return *messages_; }
     std::exception_ptr finish() override {
         memory_ = {};
         call_ = nullptr;
@@ -125,7 +125,8 @@ public:
     }
     void abandon() noexcept override {}
     std::int64_t bytes_on(rank other) const override {
-        if (call_ == nullptr || !traits(call_->what.what).rooted || call_->what.root != me_) return intent::unknown;
+        if (call_ == nullptr || !traits(call_->what.what).rooted || call_->what.root != me_)
+            return engine::intent::unknown;
         const layout l = layout_of(call_->what, me_.value, call_->units);
         const chunk_table& t = call_->what.what == collective::scatterv ? l.input : l.output;
         return t.counts[static_cast<std::size_t>(other.value)] * static_cast<std::int64_t>(sizeof(affine));
@@ -140,7 +141,7 @@ private:
         memory_.input = reinterpret_cast<std::byte*>(c.input.data());
         memory_.output = reinterpret_cast<std::byte*>(c.output.data());
     }
-    void bind(const plan& p, std::uint64_t number) {
+    void bind(const engine::plan& p, std::uint64_t number) {
         scratch_.assign(static_cast<std::size_t>(sizes_.scratch_units(p.steps())), {});
         memory_.scratch = reinterpret_cast<std::byte*>(scratch_.data());
         memory_.input_stride = memory_.output_stride = memory_.scratch_stride = sizeof(affine);
@@ -157,12 +158,12 @@ private:
     std::mt19937_64& random_;
     const memory_call* call_ = nullptr;
     layout sizes_{};
-    memory memory_{};
+    engine::memory memory_{};
     std::vector<affine> scratch_{};
     std::optional<in_memory> messages_{};
 };
 
-class memory_stage final : public stage {
+class memory_stage final : public engine::stage {
 public:
     /// `idle` is called while the rank waits for an exchange.
     memory_stage(hall& h, rank me, std::uint64_t seed, std::function<void()> idle = std::this_thread::yield)
@@ -171,7 +172,7 @@ public:
     /// Operations under way at once, at most.
     std::uint64_t room = UINT64_MAX;
 
-    std::unique_ptr<call_resources> make_resources() override {
+    std::unique_ptr<engine::call_resources> make_resources() override {
         return std::make_unique<memory_resources>(hall_, me_, random_);
     }
     void look(bool wait) override {

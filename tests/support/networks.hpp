@@ -1,13 +1,13 @@
 #pragma once
 
+#include "simulator/topology/generators.hpp"
 #include "support/temporary_file.hpp"
-#include "topology/generators.hpp"
 
 #include <map>
 #include <string>
 #include <vector>
 
-namespace rubato::topology {
+namespace rubato::simulator {
 
 /// One or more of each kind.
 inline std::vector<std::string> networks_to_try() {
@@ -51,4 +51,4 @@ inline std::map<std::size_t, std::size_t> switch_degrees(const network& net) {
     return found;
 }
 
-}  // namespace rubato::topology
+}  // namespace rubato::simulator

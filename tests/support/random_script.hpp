@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dice.hpp"
-#include "direct/learned.hpp"
+#include "dropin/direct/learned.hpp"
 #include "rubato/algorithm.hpp"
 
 #include <array>
@@ -46,7 +46,7 @@ struct scripted_group {
     bool between_hosts = true;
     bool simulates = false;       ///< it chooses by simulation
     bool remembers_last = false;  ///< what was learned on the last communicator that was freed
-    std::vector<experience> remembered{};
+    std::vector<dropin::experience> remembered{};
     std::string network{};
     std::vector<kind_of_call> kinds{};  ///< that are called on it
 
@@ -120,11 +120,12 @@ private:
     }
 
     /// Of another machine, or of other arrivals.
-    experience some_experience(const kind_of_call& like, const scripted_group& g) {
-        experience e;
+    dropin::experience some_experience(const kind_of_call& like, const scripted_group& g) {
+        dropin::experience e;
         e.bytes = like.bytes << (random_.chance(70) ? 0 : random_.draw(4));
-        e.kind = operation_of(like.what.what, random_.chance(80) ? like.what.root : rank(random_.draw(g.ranks())),
-                              traits(like.what.what).sizes_known_to_all() ? e.bytes : 0);
+        e.kind =
+            simulator::operation_of(like.what.what, random_.chance(80) ? like.what.root : rank(random_.draw(g.ranks())),
+                                    traits(like.what.what).sizes_known_to_all() ? e.bytes : 0);
         e.of_native = {random_.chance(50) ? like.native_tail : ms(1) + random_.up_to(ms(40)),
                        ms(10) + random_.up_to(ms(200))};
         const auto all = playable(like.what, true, random_.chance(30));

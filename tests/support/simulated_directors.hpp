@@ -1,11 +1,11 @@
 // Directors in a simulated world: one per rank, all of which must decide alike. Times are simulated.
 #pragma once
 
-#include "direct/director.hpp"
+#include "dropin/direct/director.hpp"
 
-#include "core/splitmix.hpp"
-#include "direct/learned.hpp"
-#include "direct/rules.hpp"
+#include "base/core/splitmix.hpp"
+#include "dropin/direct/learned.hpp"
+#include "dropin/direct/rules.hpp"
 #include "rubato/simulate.hpp"
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ struct wall {
     std::condition_variable changed{};
 };
 
-class paper_board final : public board {
+class paper_board final : public dropin::board {
 public:
     paper_board(wall& w, int me, time_ns& clock) : wall_(w), me_(me), clock_(clock) {}
 
@@ -87,7 +87,7 @@ private:
 };
 
 using arrivals = std::vector<time_ns>;
-using verdict = decision::verdict;
+using verdict = dropin::decision::verdict;
 
 inline std::size_t last_of(const arrivals& a) {
     return static_cast<std::size_t>(std::ranges::max_element(a) - a.begin());
@@ -108,13 +108,13 @@ struct program {
     std::function<time_ns(std::uint64_t call, int r)> compute;
     std::function<time_ns(std::uint64_t call, const arrivals& real)> native_tail;
     std::vector<plan_tale> plans{};
-    std::function<directed_call(std::uint64_t call)> what = [](std::uint64_t) {
-        return directed_call{collective::reduce, rank(0), 512 << 10};
+    std::function<dropin::directed_call(std::uint64_t call)> what = [](std::uint64_t) {
+        return dropin::directed_call{collective::reduce, rank(0), 512 << 10};
     };
     time_ns choosing = 20ms;
     time_ns measuring{};  ///< the network, once
     std::function<bool(std::uint64_t call, int r)> fails = [](std::uint64_t, int) { return false; };
-    std::vector<experience> remembered{};
+    std::vector<dropin::experience> remembered{};
     bool waits = true;               ///< all leave when the last does; else all but rank 0 go on at once
     std::optional<model> network{};  ///< of the real choice, which takes no time
     /// Before the first call there was a native one like it, and then ranks took so long to make their directors.
@@ -125,20 +125,20 @@ struct program {
 struct outcome {
     time_ns total{};
     std::vector<std::string> used{};  // "" for native
-    std::vector<directive> directives{};
-    std::vector<decision> explained{};
+    std::vector<dropin::directive> directives{};
+    std::vector<dropin::decision> explained{};
     time_ns chosen{};  ///< time spent on choosing
     int synchronised = 0;
     int doubted = 0;  ///< times the network was
     std::size_t exchanges = 0;
-    std::vector<experience> learned{};
+    std::vector<dropin::experience> learned{};
     std::vector<bool> works_ahead{};  ///< after each call
 
     auto native_calls(std::size_t from) const {
         return std::count(used.begin() + static_cast<std::ptrdiff_t>(from), used.end(), "");
     }
     std::size_t decisions(verdict which) const {
-        return static_cast<std::size_t>(std::ranges::count(explained, which, &decision::made));
+        return static_cast<std::size_t>(std::ranges::count(explained, which, &dropin::decision::made));
     }
 };
 
@@ -163,27 +163,27 @@ inline time_ns natively(const program& p) {
 class directors {
 public:
     directors(
-        int ranks, std::span<time_ns> clocks, const std::function<director::choice(int)>& choose,
-        std::deque<directing_cost>* processes = nullptr, const std::vector<experience>& remembered = {},
+        int ranks, std::span<time_ns> clocks, const std::function<dropin::director::choice(int)>& choose,
+        std::deque<dropin::directing_cost>* processes = nullptr, const std::vector<dropin::experience>& remembered = {},
         const model& network = {},
-        const std::function<void(int, director::settings&)>& more = [](int, director::settings&) {})
+        const std::function<void(int, dropin::director::settings&)>& more = [](int, dropin::director::settings&) {})
         : wall_{ranks, network}, explained_(static_cast<std::size_t>(ranks)) {
         for (int r = 0; r < ranks; ++r) {
             const auto i = static_cast<std::size_t>(r);
             boards_.emplace_back(wall_, r, clocks[i]);
-            director::settings s;
+            dropin::director::settings s;
             s.me = rank(r);
             s.ranks = ranks;
             s.choose = choose(r);
             s.remembered = remembered;
             if (processes != nullptr) s.process = &(*processes)[i];
             more(r, s);
-            all_.push_back(std::make_unique<director>(s, boards_.back(),
-                                                      [this, i](const decision& d) { explained_[i].push_back(d); }));
+            all_.push_back(std::make_unique<dropin::director>(
+                s, boards_.back(), [this, i](const dropin::decision& d) { explained_[i].push_back(d); }));
         }
     }
-    director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
-    const std::vector<std::vector<decision>>& explained() const { return explained_; }
+    dropin::director& operator[](int r) { return *all_[static_cast<std::size_t>(r)]; }
+    const std::vector<std::vector<dropin::decision>>& explained() const { return explained_; }
     int synchronised() const { return wall_.synchronised; }
     int doubted() const { return wall_.doubted; }
     std::size_t exchanges() const { return wall_.entries.size(); }
@@ -192,23 +192,23 @@ public:
 private:
     wall wall_;
     std::deque<paper_board> boards_{};
-    std::vector<std::vector<decision>> explained_;
-    std::vector<std::unique_ptr<director>> all_{};
+    std::vector<std::vector<dropin::decision>> explained_;
+    std::vector<std::unique_ptr<dropin::director>> all_{};
 };
 
-inline bool alike(const directive& a, const directive& b) {
+inline bool alike(const dropin::directive& a, const dropin::directive& b) {
     return a.use == b.use && a.segments == b.segments && a.round_time == b.round_time && a.arrivals == b.arrivals &&
            a.roll_call == b.roll_call;
 }
 
 /// Where the processes do more than this, they begin at the same time.
-inline outcome directed(const program& p, std::deque<directing_cost>* processes = nullptr, time_ns begin = {}) {
+inline outcome directed(const program& p, std::deque<dropin::directing_cost>* processes = nullptr, time_ns begin = {}) {
     outcome o;
     std::vector<time_ns> clocks(static_cast<std::size_t>(p.ranks), begin);
     const auto compute = [&](std::uint64_t call) {
         for (int r = 0; r < p.ranks; ++r) clocks[static_cast<std::size_t>(r)] += p.compute(call, r);
     };
-    std::vector<director::settings> more(static_cast<std::size_t>(p.ranks));
+    std::vector<dropin::director::settings> more(static_cast<std::size_t>(p.ranks));
     if (p.met) {
         compute(1);
         for (std::size_t r = 0; r < clocks.size(); ++r) more[r].seen.push_back({p.what(0), clocks[r], {}});
@@ -221,7 +221,7 @@ inline outcome directed(const program& p, std::deque<directing_cost>* processes 
     }
     directors all(
         p.ranks, clocks,
-        [&](int r) -> director::choice {
+        [&](int r) -> dropin::director::choice {
             if (p.network) return {};
             return [&, r](const problem& q, std::int64_t) {
                 clocks[static_cast<std::size_t>(r)] += p.choosing;
@@ -239,19 +239,19 @@ inline outcome directed(const program& p, std::deque<directing_cost>* processes 
             };
         },
         processes, p.remembered, p.network.value_or(model{}),
-        [&](int r, director::settings& s) {
+        [&](int r, dropin::director::settings& s) {
             s.seen = more[static_cast<std::size_t>(r)].seen;
             s.came = more[static_cast<std::size_t>(r)].came;
             s.between_hosts = p.between_hosts;
         });
     all.measure_in(p.measuring);
     for (std::uint64_t call = 1; call <= p.calls; ++call) {
-        const directed_call c = p.what(call);
+        const dropin::directed_call c = p.what(call);
         if (call > 1 || !p.met) compute(call);
         const arrivals real = clocks;
-        std::vector<directive> told(static_cast<std::size_t>(p.ranks));
+        std::vector<dropin::directive> told(static_cast<std::size_t>(p.ranks));
         const auto arrive = [&](int r) {
-            directed_call mine = c;
+            dropin::directed_call mine = c;
             if (r != c.root.value) mine.own = c.own * (2 * r + 1) / (p.ranks * p.ranks);
             told[static_cast<std::size_t>(r)] = all[r].arrive(mine, clocks[static_cast<std::size_t>(r)]);
         };
@@ -261,7 +261,7 @@ inline outcome directed(const program& p, std::deque<directing_cost>* processes 
         } else {
             for (int r = 0; r < p.ranks; ++r) arrive(r);
         }
-        const directive& how = told.front();
+        const dropin::directive& how = told.front();
         for (int r = 1; r < p.ranks; ++r)
             EXPECT_TRUE(alike(how, told[static_cast<std::size_t>(r)])) << "call " << call << ", rank " << r;
         const plan_tale* plan = how.use != nullptr ? &tale_of(p, *how.use) : nullptr;
@@ -285,7 +285,7 @@ inline outcome directed(const program& p, std::deque<directing_cost>* processes 
         o.directives.push_back(how);
         o.works_ahead.push_back(all[0].works_ahead());
     }
-    for (const std::vector<decision>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
+    for (const std::vector<dropin::decision>& e : all.explained()) EXPECT_EQ(e, all.explained().front());
     o.explained = all.explained().front();
     o.total = std::ranges::max(clocks);
     o.synchronised = all.synchronised();
@@ -302,7 +302,7 @@ inline std::ptrdiff_t first_use(const outcome& o, std::string_view id) {
 
 /// A number from 0 to 1 that is always the same.
 inline double chance(std::uint64_t seed, std::uint64_t call, std::uint64_t r) {
-    splitmix g(seed * 1000003 + call * 1009 + r);
+    base::splitmix g(seed * 1000003 + call * 1009 + r);
     return static_cast<double>(g.next() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
 }
 

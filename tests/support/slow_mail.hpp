@@ -2,8 +2,8 @@
 #pragma once
 
 #include "dice.hpp"
-#include "direct/director.hpp"
-#include "engine/roll_call.hpp"
+#include "dropin/direct/director.hpp"
+#include "engine/execute/roll_call.hpp"
 #include "fibers.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ private:
     std::vector<std::deque<std::pair<time_ns, text>>> wires_;
 };
 
-class slow_post final : public roll_call::post {
+class slow_post final : public engine::roll_call::post {
 public:
     slow_post(slow_wires& w, rank me) : wires_(w), me_(me) {}
     void send(rank to, slow_wires::text t) override { wires_.send(me_, to, std::move(t)); }
@@ -123,7 +123,7 @@ private:
     std::vector<std::int32_t> met_{};
 };
 
-class slow_board final : public board {
+class slow_board final : public dropin::board {
 public:
     slow_board(wall& w, rank me) : wall_(w), me_(me) {}
 
