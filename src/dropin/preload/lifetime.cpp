@@ -141,7 +141,7 @@ template <class Native>
 int set_handler(const void* site, MPI_Comm comm, const Native& native) {
     const session* const now = running.load(std::memory_order_acquire);
     if (comm != MPI_COMM_WORLD || now == nullptr || now->is_own(site)) return native();  // ours holds the lock
-    const std::lock_guard lock(mpi::setting_handler());
+    const std::lock_guard lock(engine::setting_handler());
     return native();
 }
 #endif
