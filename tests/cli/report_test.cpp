@@ -114,8 +114,8 @@ TEST_F(report_command, leaves_nothing_half_written_on_a_full_disk) {
                 R"({{"kind":"sample","in_case":1,"name":"native","repetition":{},"arrivals":[0,0],"exits":[200,2]}})"
                 "\n",
                 20 + i);
-        const outcome result = shell(fmt::format("{} echo old >x; {} report {} {} x; echo $?; ls -A; cat x'",
-                                                            mounted, RUBATO_COMMAND, file(), option));
+        const outcome result = shell(fmt::format("{} echo old >x; {} report {} {} x; echo $?; ls -A; cat x'", mounted,
+                                                 RUBATO_COMMAND, file(), option));
         EXPECT_EQ(result.out, "2\nx\nold\n") << option;
         EXPECT_EQ(result.err,
                   "rubato: cannot write 'x': No space left on device; make room, or write to another place\n");
