@@ -156,7 +156,7 @@ Markdown is a page with what each algorithm costs in an example: docs/algorithms
 Examples:
   rubato algorithms
   rubato algorithms allreduce --json)");
-    app->callback([o, app] {
+    when_called(*app, [o, app] {
         std::vector<const algorithm*> chosen;
         for (const collective_traits& t : collectives()) {
             if (!o->what.empty() && parse_collective(o->what) != t.what) continue;

@@ -268,17 +268,17 @@ std::string as_json(const choosing& d) {
 
 void add_choose(CLI::App* app, int&) {
     auto o = std::make_shared<choose_options>();
-    add_value(*app, "COLLECTIVE", o->what, "", "such as reduce")->required();
+    require(add_value(*app, "COLLECTIVE", o->what, "", "such as reduce"));
     o->problem.add_to(*app);
     add_bytes(*app, o->bytes);
     add_models(*app, o->model_text, o->inside_text);
     o->network.add_to(*app);
-    app->add_flag("--early", o->early, "also consider early forms, which begin before their rank arrives");
+    add_flag(*app, "--early", o->early, "also consider early forms, which begin before their rank arrives");
     add_value(*app, "--measured", o->measured, "FILE",
               "files of 'rubato bench': the MPI library's own algorithms take part as they were measured");
     add_value(*app, "--rules", o->rules, "FILE", "a file of 'rubato tune': what it names is chosen");
-    app->add_flag("--all", o->all, "print every segment size that was tried, not only the best");
-    app->add_flag("--json", o->json, "print an object with every candidate, the chosen one first");
+    add_flag(*app, "--all", o->all, "print every segment size that was tried, not only the best");
+    add_flag(*app, "--json", o->json, "print an object with every candidate, the chosen one first");
     add_footer(*app, R"(
 Every algorithm that can solve the problem is simulated, except algorithms that choose while they run and those
 whose ranks may get different bits ('rubato algorithms'): Rubato uses both only where they are named.
@@ -300,7 +300,7 @@ Examples:
   rubato choose allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1
   rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json
   rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl)");
-    app->callback([o, app] {
+    when_called(*app, [o, app] {
         const choosing d = decide(*app, *o);
         write_out(o->json ? as_json(d) : as_text(*o, d));
     });

@@ -4,6 +4,7 @@
 #include "rubato/problem.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,11 +35,6 @@ constexpr std::array purposes{
     purpose{"--bytes", "move data", [](const algorithm& a) { return traits(a.what).moves_data(); }},
     purpose{"--datatype", "move data", [](const algorithm& a) { return traits(a.what).moves_data(); }},
 };
-
-bool given(const CLI::App& app, const char* option) {
-    const CLI::Option* const found = app.get_option_no_throw(option);
-    return found != nullptr && found->count() > 0;
-}
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40;
 
@@ -75,14 +71,14 @@ std::vector<const algorithm*> parse_algorithms(std::string_view text) {
 void refuse_given(const CLI::App& app, std::initializer_list<const char*> options, std::string_view when,
                   std::string_view why, std::string_view way_out) {
     for (const char* option : options)
-        if (given(app, option)) throw error(fmt::format("{} {}", option, when), why, way_out);
+        if (is_given(app, option)) throw error(fmt::format("{} {}", option, when), why, way_out);
 }
 
 void refuse_unused(const CLI::App& app, std::span<const algorithm* const> chosen) {
     for (const purpose& p : purposes) {
         const auto serves = [&p](const algorithm* a) { return p.serves(*a); };
-        if (!given(app, p.option) || std::ranges::any_of(chosen, serves)) continue;
-        if (std::string_view(p.option) == "--hosts" && (given(app, "--model-inside") || given(app, "--network")))
+        if (!is_given(app, p.option) || std::ranges::any_of(chosen, serves)) continue;
+        if (std::string_view(p.option) == "--hosts" && (is_given(app, "--model-inside") || is_given(app, "--network")))
             continue;  // which tell hosts apart
         const std::string who = chosen.size() == 1 ? std::string(chosen.front()->id) + " does" : "these algorithms do";
         throw error(fmt::format("{} has no effect", p.option), fmt::format("{} not {}", who, p.does), "leave it out");
@@ -125,6 +121,38 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& va
     return add_value(app, flags, value, kind, help)->check(CLI::IsMember(known).description(""));
 }
 
+CLI::Option* add_flag(CLI::App& app, const std::string& flags, bool& given, const std::string& help) {
+    return app.add_flag(flags, given, help);
+}
+
+CLI::Option* add_parsed(CLI::App& app, const std::string& flags, const std::string& kind, const std::string& help,
+                        std::function<void(const std::string&)> take) {
+    return app.add_option_function<std::string>(flags, take, help)->type_name(kind);
+}
+
+void require(CLI::Option* option) { option->required(); }
+void require(CLI::App& app, const std::string& option, bool must) { app.get_option(option)->required(must); }
+void one_value_each_time(CLI::Option* option) { option->allow_extra_args(false); }
+void one_value(CLI::Option* option) { option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll); }
+void needs(CLI::App& app, const std::string& option, const std::string& other) {
+    app.get_option(option)->needs(app.get_option(other));
+}
+void excludes(CLI::App& app, const std::string& option, const std::string& other) {
+    app.get_option(option)->excludes(app.get_option(other));
+}
+CLI::App* add_subcommand(CLI::App& group, const std::string& name, const std::string& does) {
+    return group.add_subcommand(name, does);
+}
+void require_subcommand(CLI::App& group) { group.require_subcommand(1); }
+void when_called(CLI::App& app, std::function<void()> action) { app.callback(std::move(action)); }
+
+bool is_given(const CLI::App& app, const std::string& option) {
+    const CLI::Option* const found = app.get_option_no_throw(option);
+    return found != nullptr && found->count() > 0;
+}
+
+void refuse_without(const std::string& name) { throw CLI::RequiredError(name); }
+
 void add_bytes(CLI::App& app, std::string& bytes) {
     add_value(app, "-b,--bytes", bytes, "SIZE", "size of the vector, or of the buffer that has a chunk for each rank");
 }
@@ -133,13 +161,9 @@ void add_footer(CLI::App& app, std::string_view text) { app.footer(std::string(t
 
 void add_integer(CLI::App& app, const std::string& flags, std::int32_t& value, const std::string& what,
                  std::int32_t low, std::int32_t high, const std::string& help) {
-    app.add_option_function<std::string>(
-           flags,
-           [&value, what, low, high](const std::string& text) {
-               value = static_cast<std::int32_t>(parse_integer(text, what, low, high));
-           },
-           help)
-        ->type_name("N");
+    add_parsed(app, flags, "N", help, [&value, what, low, high](const std::string& text) {
+        value = static_cast<std::int32_t>(parse_integer(text, what, low, high));
+    });
 }
 
 void add_graph(CLI::App& app, std::string& text) {
@@ -150,14 +174,12 @@ void add_graph(CLI::App& app, std::string& text) {
 
 void problem_options::add_to(CLI::App& app) {
     add_integer(app, "-p,--ranks", ranks, "number of ranks", 1, 1 << 20, "how many ranks there are");
-    app.get_option("--ranks")->required();
+    require(app, "--ranks");
     add_integer(app, "--root", root, "rank", 0, (1 << 20) - 1, "the root (default: 0)");
     add_integer(app, "-s,--segments", segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into, by algorithms that cut vectors");
-    app.add_option_function<std::string>(
-           "--radix", [this](const std::string& text) { radix = parse_list(text, "radix", 1, 1 << 20); },
-           "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
-        ->type_name("N[,N...]");
+    add_parsed(app, "--radix", "N[,N...]", "degree of a tree, ways of a dissemination, or factors such as 4,4,8",
+               [this](const std::string& text) { radix = parse_list(text, "radix", 1, 1 << 20); });
     add_value(app, "--arrivals", arrivals, "PATTERN",
               "when ranks arrive, such as single:rank=3,delay=5ms (default: balanced)");
     add_value(app, "--hosts", hosts, "HOSTS",
@@ -166,8 +188,8 @@ void problem_options::add_to(CLI::App& app) {
     add_graph(app, neighbours);
     add_value(app, "--round-time", round_time, "TIME",
               "how long it takes to send and combine a segment, for algorithms that plan in rounds");
-    app.add_flag("--noncommutative", noncommutative, "the operator does not commute");
-    app.add_flag("--idempotent", idempotent, "the operator has x*x = x, as min and max do");
+    add_flag(app, "--noncommutative", noncommutative, "the operator does not commute");
+    add_flag(app, "--idempotent", idempotent, "the operator has x*x = x, as min and max do");
 }
 
 problem problem_options::make(collective what) const {
@@ -189,11 +211,11 @@ problem problem_options::make(collective what) const {
 void add_format(CLI::App& app, std::string& format, bool& json, const std::vector<std::string>& formats) {
     format = "text";
     add_choice(app, "--format", format, formats, "FORMAT", fmt::format("{} (default: text)", fmt::join(formats, ", ")));
-    app.add_flag("--json", json, "the same as --format json");
+    add_flag(app, "--json", json, "the same as --format json");
 }
 
 std::string chosen_format(const CLI::App& app, const std::string& format, bool json) {
-    if (json && app.count("--format") > 0 && format != "json")
+    if (json && is_given(app, "--format") && format != "json")
         throw error(fmt::format("--json with --format {}", format), "there is one output", "leave one of them out");
     return json ? "json" : format;
 }

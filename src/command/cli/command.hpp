@@ -5,13 +5,18 @@
 #include "rubato/algorithm.hpp"
 #include "rubato/model.hpp"
 
-#include <CLI/CLI.hpp>
-
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+// Its header takes long to compile, so only command.cpp and main.cpp read it.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace rubato::command {
 
@@ -30,6 +35,27 @@ CLI::Option* add_value(CLI::App& app, const std::string& flags, std::vector<std:
 /// An option whose value is one of these.
 CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& value,
                         const std::vector<std::string>& known, const std::string& kind, const std::string& help);
+/// An option that is given or not.
+CLI::Option* add_flag(CLI::App& app, const std::string& flags, bool& given, const std::string& help);
+/// An option whose value `take` reads.
+CLI::Option* add_parsed(CLI::App& app, const std::string& flags, const std::string& kind, const std::string& help,
+                        std::function<void(const std::string&)> take);
+void require(CLI::Option* option);
+void require(CLI::App& app, const std::string& option, bool must = true);
+/// An option for several values takes one each time that it is given.
+void one_value_each_time(CLI::Option* option);
+/// An option for several values takes one each time, and may be given several times.
+void one_value(CLI::Option* option);
+void needs(CLI::App& app, const std::string& option, const std::string& other);
+void excludes(CLI::App& app, const std::string& option, const std::string& other);
+/// A part of a subcommand, such as list of `rubato profile`.
+CLI::App* add_subcommand(CLI::App& group, const std::string& name, const std::string& does);
+void require_subcommand(CLI::App& group);
+/// What is done when all options have been read.
+void when_called(CLI::App& app, std::function<void()> action);
+bool is_given(const CLI::App& app, const std::string& option);
+/// Throws the parser's error about an option or argument that is missing.
+[[noreturn]] void refuse_without(const std::string& name);
 /// The option --bytes of one size.
 void add_bytes(CLI::App& app, std::string& bytes);
 /// What help says below the options. The first line of the text, which is empty, is left out.

@@ -193,18 +193,16 @@ void add_exec(CLI::App* app, int&) {
     auto o = std::make_shared<exec_options>();
     for (const setting_row& r : dropin::setting_rows()) {
         if (r.variable == "RUBATO_REPRODUCIBLE") {
-            app->add_flag(std::string(r.option), o->reproducible,
-                          std::string(r.meaning.substr(r.meaning.find(' ') + 1)));
+            add_flag(*app, std::string(r.option), o->reproducible,
+                     std::string(r.meaning.substr(r.meaning.find(' ') + 1)));
             continue;
         }
-        app->add_option_function<std::string>(
-               fmt::format("{}{}", r.option == "--output" ? "-o," : "", r.option),
-               [o, variable = std::string(r.variable)](const std::string& text) { o->settings[variable] = text; },
-               fmt::format("{} (default: {})", r.meaning, r.otherwise))
-            ->type_name(type_of(r));
+        add_parsed(*app, fmt::format("{}{}", r.option == "--output" ? "-o," : "", r.option), type_of(r),
+                   fmt::format("{} (default: {})", r.meaning, r.otherwise),
+                   [o, variable = std::string(r.variable)](const std::string& text) { o->settings[variable] = text; });
     }
     add_choice(*app, "--mpi", o->mpi, {"openmpi", "mpich"}, "NAME", "openmpi or mpich, if the launcher does not tell");
-    add_value(*app, "COMMAND", o->command, "", "what to run, after --")->required();
+    require(add_value(*app, "COMMAND", o->command, "", "what to run, after --"));
     add_footer(*app, fmt::format(R"(
 The mpirun of Open MPI or MPICH loads the drop-in into every rank, with its settings. At the end there is a file
 for 'rubato report'; if the program is killed, FILE.parts has what was seen until then. The exit status is that
@@ -219,7 +217,7 @@ Settings may also be environment variables. Options override them:
   rubato exec --mode rules=cluster.rules -- mpirun -n 16 ./program
   rubato report run.rubato)",
                                  settings_table()));
-    app->callback([o] {
+    when_called(*app, [o] {
         o->command = given_command(o->command);
         execute(*o);
     });

@@ -82,14 +82,13 @@ void export_measured(const export_options& o) {
 
 void add_export(CLI::App* app, int&) {
     auto o = std::make_shared<export_options>();
-    add_value(*app, "FILES", o->files, "", "the file of an observed program, or files of 'rubato bench'")->required();
+    require(add_value(*app, "FILES", o->files, "", "the file of an observed program, or files of 'rubato bench'"));
     const std::vector<std::string> all = export_names([](const reports::export_format&) { return true; });
-    add_choice(*app, "--format", o->format, all, "FORMAT", reports::enumerate(all, "or"))->required();
-    add_value(*app, "-o,--output", o->output, "FILE",
-              "the file to write; for otf2 a folder, which must be new; - is the "
-              "standard output")
-        ->required();
-    app->add_flag("--json", o->json, "print what was written, and how many calls are missing, as JSON");
+    require(add_choice(*app, "--format", o->format, all, "FORMAT", reports::enumerate(all, "or")));
+    require(add_value(*app, "-o,--output", o->output, "FILE",
+                      "the file to write; for otf2 a folder, which must be new; - is the "
+                      "standard output"));
+    add_flag(*app, "--json", o->json, "print what was written, and how many calls are missing, as JSON");
     std::string formats;
     for (const reports::export_format& f : reports::export_formats())
         formats += fmt::format("{}{}: {}.", formats.empty() ? "" : " ", f.name, f.help);
@@ -105,7 +104,7 @@ Examples:
   rubato export solver.rubato --format goal -o solver.goal
   rubato export reduce.jsonl --format csv -o samples.csv)",
                                  formats));
-    app->callback([o] {
+    when_called(*app, [o] {
         if (o->json && o->output == "-")
             throw error("--json with -o -", "both are written to the standard output", "name a file");
         const bool observed = std::ranges::any_of(o->files, [](const auto& f) { return dropin::is_observation(f); });

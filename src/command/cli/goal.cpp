@@ -80,19 +80,19 @@ std::string as_json(const read_options& o, const played_goal& p) {
 
 void add_read(CLI::App& goal) {
     auto o = std::make_shared<read_options>();
-    CLI::App* app = goal.add_subcommand("read", "simulate a GOAL file, text or binary");
-    add_value(*app, "FILE", o->file, "", "the file")->required();
+    CLI::App* const app = add_subcommand(goal, "read", "simulate a GOAL file, text or binary");
+    require(add_value(*app, "FILE", o->file, "", "the file"));
     add_value(*app, "--model", o->model_text, "MODEL", "cost model, as 'rubato sim' takes it (default: loggopsim)");
     add_value(*app, "--hosts", o->hosts, "HOSTS", "which ranks share a host, as 'rubato sim' takes it");
     o->machine_texts.add_to(*app);
-    app->add_flag("--json", o->json, "print an object with when each rank ends");
+    add_flag(*app, "--json", o->json, "print an object with when each rank ends");
     add_footer(*app, R"(
 A rank's arrival is the calc for which all its other operations wait. Receives take messages of their rank
 and tag in the order of the lists. Each rank has one cpu and one nic.
 Examples:
   rubato goal read dissemination.goal --json
   rubato goal read dissemination.goal --model loggops:L=5us,o=2us,g=1us,G=1ns,S=8KiB)");
-    app->callback([o] {
+    when_called(*app, [o] {
         const played_goal p = simulate_file(*o);
         write_out(o->json ? as_json(*o, p) : as_text(*o, p));
     });
@@ -139,14 +139,14 @@ std::string written(const CLI::App& app, const write_options& o) {
 
 void add_write(CLI::App& goal) {
     auto o = std::make_shared<write_options>();
-    CLI::App* app = goal.add_subcommand("write", "write an algorithm's schedules as GOAL");
-    add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial")->required();
+    CLI::App* const app = add_subcommand(goal, "write", "write an algorithm's schedules as GOAL");
+    require(add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial"));
     o->problem.add_to(*app);
     add_value(*app, "-b,--bytes", o->bytes, "SIZE", "size, as 'rubato sim' takes it");
     add_value(*app, "--model", o->model_text, "MODEL",
               "cost model: how long combining takes, which is calc (default: loggopsim, in which it is free)");
     add_choice(*app, "--format", o->format, {"text", "binary"}, "FORMAT", "text or binary (default: text)");
-    app->add_flag("--force", o->force, "write it even if that takes minutes or gigabytes");
+    add_flag(*app, "--force", o->force, "write it even if that takes minutes or gigabytes");
     add_value(*app, "-o,--output", o->file, "FILE", "write to this file (default: standard output)");
     add_footer(*app, R"(
 Each rank begins with a calc that lasts until its arrival, if any rank is late. An empty message has 1 byte.
@@ -154,7 +154,7 @@ Examples:
   rubato goal write barrier/dissemination --ranks 16 -o dissemination.goal
   rubato goal write bcast/binomial --ranks 8 --bytes 1KiB --arrivals single:rank=3,delay=50us
   rubato goal write alltoall/pairwise --ranks 64 --bytes 1MiB --format binary -o alltoall.bin)");
-    app->callback([o, app] {
+    when_called(*app, [o, app] {
         if (o->file.empty()) return write_out(written(*app, *o));
         const base::output_file out(o->file);
         out.write(written(*app, *o));
@@ -164,7 +164,7 @@ Examples:
 }  // namespace
 
 void add_goal(CLI::App* app, int&) {
-    app->require_subcommand(1);
+    require_subcommand(*app);
     add_read(*app);
     add_write(*app);
     add_footer(*app, R"(

@@ -62,13 +62,13 @@ void import_trace(const import_options& o) {
 
 void add_import(CLI::App* app, int&) {
     auto o = std::make_shared<import_options>();
-    add_value(*app, "FILE", o->file, "", "a trace: traces.otf2 or its folder, or a CSV file")->required();
+    require(add_value(*app, "FILE", o->file, "", "a trace: traces.otf2 or its folder, or a CSV file"));
     const std::vector<std::string> all = format_names();
     add_choice(*app, "--format", o->format, all, "FORMAT",
                reports::enumerate(all, "or") + ", if the name does not tell");
-    add_value(*app, "-o,--output", o->output, "FILE", "the file to write, such as run.rubato")->required();
+    require(add_value(*app, "-o,--output", o->output, "FILE", "the file to write, such as run.rubato"));
     add_value(*app, "--model", o->model, "MODEL", "the network of the traced program, for the report's simulations");
-    app->add_flag("--json", o->json, "print what was read as JSON");
+    add_flag(*app, "--json", o->json, "print what was read as JSON");
     std::string formats;
     for (const reports::import_format& f : reports::import_formats()) formats += fmt::format("{}: {}", f.name, f.help);
     add_footer(*app, fmt::format(R"(
@@ -77,7 +77,7 @@ void add_import(CLI::App* app, int&) {
   rubato import calls.csv -o run.rubato
   rubato report run.rubato -o report.html)",
                                  formats));
-    app->callback([o] { import_trace(*o); });
+    when_called(*app, [o] { import_trace(*o); });
 }
 
 }  // namespace rubato::command

@@ -20,12 +20,12 @@ void machine_options::add_to(CLI::App& app) {
     add_value(app, "--noise", noise_text, "NOISE",
               "the processors' detours: fixed:period=1ms,duration=10us,seed=1, random:... (exponential), or "
               "file:NAME[,seed=1] (lines: begin, duration)");
-    add_value(app, "--slow", slow, "SLOW",
-              "a rank that takes longer to compute, or whose link takes longer: rank=3,factor=2, link=3,factor=2;\n"
-              "may be given several times")
-        ->allow_extra_args(false);
-    app.add_flag("--share-links", share_links,
-                 "the ranks of a host (--hosts) share its link to other hosts; loggp and loggops models");
+    one_value_each_time(
+        add_value(app, "--slow", slow, "SLOW",
+                  "a rank that takes longer to compute, or whose link takes longer: rank=3,factor=2, link=3,factor=2;\n"
+                  "may be given several times"));
+    add_flag(app, "--share-links", share_links,
+             "the ranks of a host (--hosts) share its link to other hosts; loggp and loggops models");
 }
 
 machine machine_options::make(std::int32_t ranks) const {

@@ -2,6 +2,7 @@
 #include "command/cli/command.hpp"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>

@@ -328,9 +328,9 @@ model_answer answer(const CLI::App& app, const model_options& o) {
 
 void add_model(CLI::App* app, int&) {
     auto o = std::make_shared<model_options>();
-    add_value(*app, "COLLECTIVE", o->what, "", "such as bcast")->required();
+    require(add_value(*app, "COLLECTIVE", o->what, "", "such as bcast"));
     add_integer(*app, "-p,--ranks", o->ranks, "number of ranks", 1, 1 << 20, "how many ranks there are");
-    app->get_option("--ranks")->required();
+    require(*app, "--ranks");
     add_bytes(*app, o->bytes);
     add_integer(*app, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into, by algorithms that cut vectors");
@@ -341,12 +341,12 @@ void add_model(CLI::App* app, int&) {
               "a preset of these kinds, or file:FILE (default: infiniband2008)");
     add_value(*app, "--energy", o->energy, "ENERGY", "budget: no more energy than this, such as 5mJ");
     add_value(*app, "--memory", o->memory, "SIZE", "budget: no more descriptor memory than this on any rank");
-    app->add_flag("--all", o->all, "print every radix and number of segments that was tried, not only the fastest");
+    add_flag(*app, "--all", o->all, "print every radix and number of segments that was tried, not only the fastest");
     add_value(*app, "--map", o->map, "METRIC",
               "print the best algorithm by time, overhead, energy or memory for powers of two up to --ranks and\n"
               "--bytes");
     add_value(*app, "--svg", o->svg, "FILE", "also draw the map or, without --map, all ways by their three costs");
-    app->add_flag("--json", o->json, "print an array with an object per row, or per field of the map");
+    add_flag(*app, "--json", o->json, "print an array with an object per row, or per field of the map");
     add_footer(*app, R"(
 A message of s bytes takes L + 2o + s G and keeps its sender busy for o + s G; computing is free, and all ranks
 arrive together (Hoefler & Moor 2014). Energy: e per message, E per byte, and the static power of all ranks.
@@ -369,7 +369,7 @@ Examples:
   rubato model bcast --ranks 1024 --bytes 1MiB --map energy --svg map.svg
   rubato model bcast --ranks 64 --bytes 1MiB --svg front.svg
   rubato model alltoall --ranks 64 --bytes 64KiB --model loggp5:L=2us,o=1us,G=0.5ns --json)");
-    app->callback([o, app] {
+    when_called(*app, [o, app] {
         const base::output_file picture(o->svg);
         const model_answer a = answer(*app, *o);
         if (!o->svg.empty()) picture.write(a.picture);

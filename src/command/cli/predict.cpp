@@ -236,15 +236,15 @@ void predict(const predict_options& o) {
 
 void add_predict(CLI::App* app, int&) {
     auto o = std::make_shared<predict_options>();
-    add_value(*app, "TRACE", o->trace, "", "a file with a line per invocation and in each line a time per rank")
-        ->required();
-    add_value(*app, "--predictor", o->predictors, "PREDICTOR", "may be given several times (default: one of each kind)")
-        ->allow_extra_args(false);
+    require(
+        add_value(*app, "TRACE", o->trace, "", "a file with a line per invocation and in each line a time per rank"));
+    one_value_each_time(add_value(*app, "--predictor", o->predictors, "PREDICTOR",
+                                  "may be given several times (default: one of each kind)"));
     add_integer(*app, "--lag", o->lag, "lag", 1, 1024,
                 "invocation k is predicted from the invocations up to k - N (default: 2)");
-    app->add_flag("--per-rank", o->per_rank, "also print the mean error for each rank");
-    app->add_flag("--per-invocation", o->per_invocation, "also print the mean error for each invocation");
-    app->add_flag("--json", o->json, "print an object with all errors");
+    add_flag(*app, "--per-rank", o->per_rank, "also print the mean error for each rank");
+    add_flag(*app, "--per-invocation", o->per_invocation, "also print the mean error for each invocation");
+    add_flag(*app, "--json", o->json, "print an object with all errors");
     add_footer(*app, R"(
 A prediction says how long after the earliest rank each rank arrives. Errors are absolute, over all ranks and
 all predicted invocations. OF IMBALANCE: the mean error as a share of the mean imbalance, which is the latest
@@ -259,7 +259,7 @@ Examples:
   rubato predict examples/traces/phases.txt
   rubato predict examples/traces/straggler.txt --predictor last --predictor trend:window=4 --per-rank
   rubato predict examples/traces/phases.txt --lag 1 --json)");
-    app->callback([o] { predict(*o); });
+    when_called(*app, [o] { predict(*o); });
 }
 
 }  // namespace rubato::command

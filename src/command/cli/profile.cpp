@@ -117,10 +117,12 @@ std::string as_json(const std::vector<listed>& all) {
 
 void add_profile_list(CLI::App& group) {
     auto as_object = std::make_shared<bool>(false);
-    CLI::App* app = group.add_subcommand("list", "list the profiles in the user's cache");
-    app->add_flag("--json", *as_object, "print them as JSON");
-    app->footer("Examples:\n  rubato profile list\n  rubato profile list --json");
-    app->callback([as_object] { write_out(*as_object ? as_json(all_profiles()) : as_text(all_profiles())); });
+    CLI::App* const app = add_subcommand(group, "list", "list the profiles in the user's cache");
+    add_flag(*app, "--json", *as_object, "print them as JSON");
+    add_footer(*app,
+               "\n"
+               "Examples:\n  rubato profile list\n  rubato profile list --json");
+    when_called(*app, [as_object] { write_out(*as_object ? as_json(all_profiles()) : as_text(all_profiles())); });
 }
 
 struct profile_remove_options {
@@ -151,12 +153,14 @@ void remove(const profile_remove_options& o) {
 
 void add_profile_remove(CLI::App& group) {
     auto o = std::make_shared<profile_remove_options>();
-    CLI::App* app = group.add_subcommand("remove", "remove profiles from the user's cache");
+    CLI::App* const app = add_subcommand(group, "remove", "remove profiles from the user's cache");
     add_value(*app, "NAMES", o->names, "", "names that 'rubato profile list' lists");
-    app->add_flag("--all", o->all, "remove all of them");
-    app->add_flag("--json", o->json, "print what was removed as JSON");
-    app->footer("Examples:\n  rubato profile remove solver-16-0123456789abcdef\n  rubato profile remove --all");
-    app->callback([o] { remove(*o); });
+    add_flag(*app, "--all", o->all, "remove all of them");
+    add_flag(*app, "--json", o->json, "print what was removed as JSON");
+    add_footer(*app,
+               "\n"
+               "Examples:\n  rubato profile remove solver-16-0123456789abcdef\n  rubato profile remove --all");
+    when_called(*app, [o] { remove(*o); });
 }
 
 struct profile_show_options {
@@ -237,10 +241,10 @@ std::string as_json(const dropin::profile& p, const std::string& file) {
 
 void add_profile_show(CLI::App& group) {
     auto o = std::make_shared<profile_show_options>();
-    CLI::App* app = group.add_subcommand("show", "show what a profile holds");
+    CLI::App* const app = add_subcommand(group, "show", "show what a profile holds");
     add_value(*app, "PROFILE", o->which, "",
               "a file, or a name that 'rubato profile list' lists (default: the latest)");
-    app->add_flag("--json", o->json, "print it as JSON, with times in nanoseconds");
+    add_flag(*app, "--json", o->json, "print it as JSON, with times in nanoseconds");
     add_footer(*app, R"(
 PLAN: what made the calls at last, with the bytes of a segment. NATIVE TAIL, ITS TAIL: from the last arrival to
 the last exit, by the MPI library's collective and by the plan. LATE RANK, LATE BY: the rank of the
@@ -249,7 +253,7 @@ Examples:
   rubato profile show
   rubato profile show solver.profile
   rubato profile show solver.profile --json)");
-    app->callback([o] {
+    when_called(*app, [o] {
         const std::string file = chosen_file(o->which);
         const dropin::profile p = dropin::parse(dropin::text_of(file), file);
         write_out(o->json ? as_json(p, file) : as_text(p, file));
@@ -259,7 +263,7 @@ Examples:
 }  // namespace
 
 void add_profile(CLI::App* app, int&) {
-    app->require_subcommand(1);
+    require_subcommand(*app);
     add_profile_list(*app);
     add_profile_show(*app);
     add_profile_remove(*app);

@@ -244,10 +244,10 @@ void remap(const CLI::App& app, const remap_options& o) {
 
 void add_remap(CLI::App* app, int&) {
     auto o = std::make_shared<remap_options>();
-    add_value(*app, "NETWORK", o->network_text, "", "as for 'rubato topo'")->required();
-    add_value(*app, "TRAFFIC", o->what, "",
-              "an algorithm (allgather/bruck), a pattern (neighbours:3), or file:NAME, what 'rubato exec' observed")
-        ->required();
+    require(add_value(*app, "NETWORK", o->network_text, "", "as for 'rubato topo'"));
+    require(add_value(
+        *app, "TRAFFIC", o->what, "",
+        "an algorithm (allgather/bruck), a pattern (neighbours:3), or file:NAME, what 'rubato exec' observed"));
     add_value(*app, "--routing", o->routing, "NAME", "as for 'rubato topo'");
     add_integer(*app, "-p,--ranks", o->traffic.ranks, "number of ranks", 1, 1 << 20,
                 "how many ranks (default: as many as endpoints, or as were observed)");
@@ -266,7 +266,7 @@ void add_remap(CLI::App* app, int&) {
     add_value(*app, "--hosts", o->hosts, "FILE", "file with the name of each endpoint's host, one per line");
     add_value(*app, "--rankfile", o->rankfile, "FILE", "write a rankfile for Open MPI (mpirun --rankfile FILE)");
     add_value(*app, "--machinefile", o->machinefile, "FILE", "write a machine file for MPICH (mpiexec -f FILE)");
-    app->add_flag("--json", o->json, "print an object");
+    add_flag(*app, "--json", o->json, "print an object");
     add_footer(*app, R"(
 Only the order of ranks changes; the endpoints that they use are those of the start. Metrics: the sum over rounds
 of the largest congestion of a connection, the sum over all connections, and the sum over all cables (Hoefler
@@ -276,7 +276,7 @@ Examples:
   rubato remap fattree:crossbar=8,ports=16 allgather/bruck --routing modulo
   rubato remap torus:4x4x4 neighbours:3 --start random:1 --json
   rubato remap tree:k=4,n=3 alltoall/bruck --metric largest --rankfile ranks.txt --machinefile machines.txt)");
-    app->callback([o, app] { remap(*app, *o); });
+    when_called(*app, [o, app] { remap(*app, *o); });
 }
 
 }  // namespace rubato::command

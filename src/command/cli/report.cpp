@@ -154,15 +154,15 @@ void make(const report_options& o) {
 
 void add_report(CLI::App* app, int&) {
     auto o = std::make_shared<report_options>();
-    add_value(*app, "FILES", o->files, "",
-              "files of 'rubato bench', whose equal cases are put together; or the file of an observed program, or "
-              "of two, which are compared")
-        ->required();
+    require(
+        add_value(*app, "FILES", o->files, "",
+                  "files of 'rubato bench', whose equal cases are put together; or the file of an observed program, or "
+                  "of two, which are compared"));
     add_value(*app, "-o,--output", o->page, "FILE",
               "write a page with charts that needs no other file, such as report.html");
-    app->add_flag("--all", o->all,
-                  "print every contestant of every case; for an observed program, every row and algorithm");
-    app->add_flag("--json", o->json, "print everything that was computed, with times in nanoseconds");
+    add_flag(*app, "--all", o->all,
+             "print every contestant of every case; for an observed program, every row and algorithm");
+    add_flag(*app, "--json", o->json, "print everything that was computed, with times in nanoseconds");
     add_value(*app, "--reference", o->reference, "NAME",
               "also compare with this contestant, beside the best native one, 'native' and the best of rubato's");
     add_value(*app, "--model", o->model, "MODEL",
@@ -198,7 +198,7 @@ Examples:
   rubato report 8-hosts.jsonl 16-hosts.jsonl --all
   rubato report reduce.jsonl --reference reduce/binomial --model file:cluster.model -o report.html
   rubato report reduce.jsonl --csv samples.csv)");
-    app->callback([o] { make(*o); });
+    when_called(*app, [o] { make(*o); });
 }
 
 }  // namespace rubato::command

@@ -49,7 +49,7 @@ void check_size(const schedule_options& o, const algorithm& a, const problem& p)
 void check_options(const CLI::App& app, const algorithm& a) {
     const algorithm* const chosen = &a;
     refuse_unused(app, std::span(&chosen, 1));
-    if (app.count("--arrivals") > 0 && !a.arrival_aware)
+    if (is_given(app, "--arrivals") && !a.arrival_aware)
         throw error("--arrivals has no effect", fmt::format("{} does not plan by arrivals", a.id),
                     "leave it out; 'rubato sim' shows what arrivals do to it");
 }
@@ -91,12 +91,12 @@ std::string show(const CLI::App& app, schedule_options o) {
 
 void add_schedule(CLI::App* app, int&) {
     auto o = std::make_shared<schedule_options>();
-    add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial")->required();
+    require(add_value(*app, "ID", o->id, "", "the algorithm, such as reduce/binomial"));
     o->problem.add_to(*app);
     add_integer(*app, "--rank", o->only, "rank", 0, (1 << 20) - 1,
                 "only the steps of this rank, with what each waits for");
     add_format(*app, o->format, o->json, {"text", "json", "svg"});
-    app->add_flag("--force", o->force, "show it even if that takes minutes or gigabytes");
+    add_flag(*app, "--force", o->force, "show it even if that takes minutes or gigabytes");
     add_value(*app, "-o,--output", o->file, "FILE", "write to this file (default: standard output)");
     add_footer(*app, R"(
 A round is the time of one message: in a round a rank sends one message and receives one, in the order of its
@@ -111,7 +111,7 @@ Examples:
   rubato schedule reduce/binomial --ranks 6 --rank 0 --noncommutative
   rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,1100 --round-time 1000 --json
   rubato schedule reduce/clairvoyant --ranks 4 --segments 4 --arrivals 0,0,0,6us --round-time 1us --format svg -o a.svg)");
-    app->callback([o, app] {
+    when_called(*app, [o, app] {
         if (o->file.empty()) return write_out(show(*app, *o));
         const base::output_file out(o->file);
         out.write(show(*app, *o));

@@ -261,8 +261,8 @@ void simulate_given(const CLI::App& app, const sim_options& o) {
     if (o.program.file.empty()) {
         refuse_given(app, {"--plan", "--without"}, "without --program", "it is about a program's calls",
                      "give a program, or leave it out");
-        if (o.what.empty()) throw CLI::RequiredError("ALGORITHMS");
-        if (o.problem.ranks == 0) throw CLI::RequiredError("--ranks");
+        if (o.what.empty()) refuse_without("ALGORITHMS");
+        if (o.problem.ranks == 0) refuse_without("--ranks");
         return simulate_all(app, o);
     }
     refuse_given(app,
@@ -282,14 +282,14 @@ void add_sim(CLI::App* app, int&) {
     auto o = std::make_shared<sim_options>();
     add_value(*app, "ALGORITHMS", o->what, "", "a collective, or some of its algorithms: reduce, reduce/binomial,ring");
     o->problem.add_to(*app);
-    app->get_option("--ranks")->required(false);  // a program may say it
+    require(*app, "--ranks", false);  // a program may say it
     o->program.add_to(*app);
     add_bytes(*app, o->bytes);
     add_models(*app, o->model_text, o->inside_text);
     o->machine_texts.add_to(*app);
     o->network.add_to(*app);
-    app->add_flag("--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
-    app->add_flag("--json", o->json, "print an array with an object per algorithm, or an object for a program");
+    add_flag(*app, "--force", o->force, "simulate all ranks, even if that takes minutes or gigabytes");
+    add_flag(*app, "--json", o->json, "print an array with an object per algorithm, or an object for a program");
     add_value(*app, "--svg", o->svg, "FILE", "also draw: one algorithm in time and space, or a comparison of several");
     std::vector<std::string_view> names;
     for (const preset& p : presets()) names.emplace_back(p.name);
@@ -332,7 +332,7 @@ Examples:
   rubato sim --program examples/stencil.program --model gige --network torus:4x4 --mapping random:1
   rubato sim --program solver.rubato --model gige --plan allreduce/recursive_doubling)",
                                  most_segments, fmt::join(names, ", ")));
-    app->callback([o, app] { simulate_given(*app, *o); });
+    when_called(*app, [o, app] { simulate_given(*app, *o); });
 }
 
 }  // namespace rubato::command

@@ -113,23 +113,22 @@ void describe(const CLI::App& app, const topo_options& o) {
 
 void add_topo(CLI::App* app, int&) {
     auto o = std::make_shared<topo_options>();
-    add_value(*app, "NETWORK", o->network_text, "",
-              "such as fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1")
-        ->required();
+    require(add_value(*app, "NETWORK", o->network_text, "",
+                      "such as fattree:crossbar=24,ports=384,oversubscription=1:2,depth=1"));
     add_value(*app, "--routing", o->routing, "NAME",
               "given, modulo, balanced, updown or dimension (default: given tables, dimension on grids, else\n"
               "balanced)");
     add_integer(*app, "--patterns", o->patterns, "number of bisections", 1, 10000000,
                 "how many random bisections (default: 1000)");
     add_integer(*app, "--seed", o->seed, "seed", 0, INT32_MAX, "of random numbers (default: 1)");
-    add_value(*app, "--congestion", o->congestion, "WHAT",
-              "also the congestion of a collective, of some of its algorithms, or of a pattern; may be repeated")
-        ->allow_extra_args(false);
+    one_value_each_time(
+        add_value(*app, "--congestion", o->congestion, "WHAT",
+                  "also the congestion of a collective, of some of its algorithms, or of a pattern; may be repeated"));
     add_value(*app, "--mix", o->mix, "WHAT=PERCENT[,...]",
               "also what an application would gain by full bandwidth, which spends these percents of its time in\n"
               "patterns: neighbours:3=27.4,tree=4.6");
     o->traffic.add_to(*app);
-    app->add_flag("--json", o->json, "print an object");
+    add_flag(*app, "--json", o->json, "print an object");
     add_value(*app, "--svg", o->svg, "FILE", "also draw it");
     std::string routings;
     for (const simulator::method& m : simulator::methods()) routings += fmt::format("  {:<10} {}\n", m.name, m.what);
@@ -151,7 +150,7 @@ Networks:
   rubato topo tree:k=4,n=3 --congestion allreduce --bytes 1MiB
   rubato topo tree:k=4,n=3 --mix neighbours:3=27.4,tree=4.6)",
                                  simulator::pattern_names(), simulator::network_forms(), routings));
-    app->callback([o, app] { describe(*app, *o); });
+    when_called(*app, [o, app] { describe(*app, *o); });
 }
 
 }  // namespace rubato::command

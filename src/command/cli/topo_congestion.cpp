@@ -121,13 +121,13 @@ void traffic_options::add_to(CLI::App& app) {
     add_bytes(app, bytes);
     add_value(app, "--model", model_text, "MODEL",
               "cost model of a message that is alone on its cables (default: curie)");
-    app.add_flag("--rounds", rounds, "also round by round");
+    add_flag(app, "--rounds", rounds, "also round by round");
 }
 
 void check_traffic(const CLI::App& app, bool congestion, bool mix) {
     for (const char* option : {"--ranks", "--mappings", "--segments", "--bytes", "--model", "--rounds"}) {
         const bool both = std::string_view(option) == "--ranks" || std::string_view(option) == "--mappings";
-        if (app.count(option) > 0 && !congestion && !(mix && both))
+        if (is_given(app, option) && !congestion && !(mix && both))
             throw error(fmt::format("{} has no effect", option), "it belongs to --congestion", "leave it out");
     }
 }

@@ -64,7 +64,7 @@ void check_options(const CLI::App& app, const tune_options& o) {
     if (!o.measured.empty() && !o.program.empty())
         throw error("--measured with --program", "problems come from one of them", "leave one out");
     for (const char* option : {"--ranks", "--bytes", "--arrivals", "--seed"})
-        if (!given_problems && app.count(option) > 0)
+        if (!given_problems && is_given(app, option))
             throw error(
                 fmt::format("{} has no effect", option),
                 fmt::format("problems and arrivals come from {}", o.measured.empty() ? "--program" : "--measured"),
@@ -82,7 +82,7 @@ void check_options(const CLI::App& app, const tune_options& o) {
     if (given_problems && (o.ranks.empty() || o.bytes.empty()))
         throw error("nothing to tune", "rules are for numbers of ranks and sizes",
                     "give both, such as --ranks 8,16 --bytes 64KiB,1MiB");
-    if (!o.arrivals.empty() && app.count("--seed") > 0)
+    if (!o.arrivals.empty() && is_given(app, "--seed"))
         throw error("--seed has no effect", "--arrivals have their own", "leave it out");
 }
 
@@ -270,10 +270,8 @@ void add_tune(CLI::App* app, int& status) {
               "sizes of vectors, or of buffers that have a chunk for each rank");
     add_value(*app, "--model", o->model_text, "MODEL",
               "cost model of the network, as 'rubato sim' has it (default: curie)");
-    add_value(*app, "--arrivals", o->arrivals, "PATTERN",
-              "when ranks arrive; may be given several times (default: together, one rank late, at random)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    one_value(add_value(*app, "--arrivals", o->arrivals, "PATTERN",
+                        "when ranks arrive; may be given several times (default: together, one rank late, at random)"));
     add_integer(*app, "--seed", o->seed, "seed", 0, 1 << 30, "of the default's random arrivals (default: 1)");
     add_value(*app, "--measured", o->measured, "FILE", "files of 'rubato bench', instead of a model");
     add_value(*app, "--program", o->program, "FILE", "file of 'rubato exec': the program's operations and arrivals");
@@ -283,11 +281,11 @@ void add_tune(CLI::App* app, int& status) {
                "what is made small: the worst regret or the mean (default: worst)");
     add_value(*app, "--margin", o->margin, "SHARE",
               "openmpi, mpich, --measured: by how much a choice must be better than the library's own (default: 10%)");
-    app->add_flag("--early", o->early, "rubato: also early forms, which begin before their rank arrives");
-    app->add_flag("--noncommutative", o->noncommutative, "only algorithms that keep the order of operands");
+    add_flag(*app, "--early", o->early, "rubato: also early forms, which begin before their rank arrives");
+    add_flag(*app, "--noncommutative", o->noncommutative, "only algorithms that keep the order of operands");
     add_value(*app, "-o,--output", o->output, "FILE",
               "the file (default: standard output, without the table of choices)");
-    app->add_flag("--json", o->json, "print the choices as an array, instead of the table");
+    add_flag(*app, "--json", o->json, "print the choices as an array, instead of the table");
     add_footer(*app, R"(
 For each collective, number of ranks and size, every algorithm is simulated under every pattern of arrivals
 (--model), or taken as it was measured (--measured). Its regret under a pattern is the time that it loses to
@@ -309,7 +307,7 @@ Examples:
   rubato tune allreduce --ranks 64 --bytes 1MiB --arrivals balanced --arrivals uniform:max=5ms,seed=1
   rubato tune --program run.rubato --format mpich -o tuned.json
   mpirun -n 32 rubato tune all --ranks 64,128,256 --bytes 1KiB,32KiB,1MiB -o large.rules)");
-    app->callback([o, app, &status] {
+    when_called(*app, [o, app, &status] {
         const auto tune = [&](const work_sharing& share) { run_tune(*app, *o, share); };
 #ifdef RUBATO_CLI_MPI
         if (const std::optional<int> ended = tune_on_ranks(tune)) {

@@ -313,23 +313,17 @@ void add_verify(CLI::App* app, int& status) {
     auto o = std::make_shared<verify_options>();
     o->ranks = parse_ranges("1-33");
     add_value(*app, "ID", o->ids, "", "the algorithms (default: all)");
-    app->add_option_function<std::string>(
-           "-p,--ranks", [o](const std::string& text) { o->ranks = parse_ranges(text); },
-           "numbers of ranks (default: 1-33)")
-        ->type_name("N[-N][,N...]");
+    add_parsed(*app, "-p,--ranks", "N[-N][,N...]", "numbers of ranks (default: 1-33)",
+               [o](const std::string& text) { o->ranks = parse_ranges(text); });
     add_integer(*app, "--root-limit", o->root_limit, "number of ranks", 0, 4096,
                 "try every root up to so many ranks, and the first, middle and last rank above (default: 12)");
-    app->add_option_function<std::string>(
-           "-s,--segments",
-           [o](const std::string& text) {
-               o->segments = each_once(parse_list(text, "number of segments", 1, 1 << 20));
-           },
-           "numbers of segments, for algorithms that cut vectors (default: 1,2,3,8)")
-        ->type_name("N[,N...]");
+    add_parsed(
+        *app, "-s,--segments", "N[,N...]", "numbers of segments, for algorithms that cut vectors (default: 1,2,3,8)",
+        [o](const std::string& text) { o->segments = each_once(parse_list(text, "number of segments", 1, 1 << 20)); });
     add_value(*app, "--file", o->file, "FILE",
               "verify the schedules in this file, made by 'rubato schedule --format json' or NBC_Sched_save");
-    app->add_flag("--force", o->force, "verify even if that takes long or gigabytes");
-    app->add_flag("--json", o->json, "print an object with the numbers and the findings");
+    add_flag(*app, "--force", o->force, "verify even if that takes long or gigabytes");
+    add_flag(*app, "--json", o->json, "print an object with the numbers and the findings");
     add_footer(*app, R"(
 Each algorithm is tried with every root, segment count, radix, kind of operator, arrival pattern, hosts and
 round time that make a difference to it. Exit status 1 if anything is wrong.
@@ -337,9 +331,9 @@ Examples:
   rubato verify
   rubato verify reduce/binomial --ranks 1-16,64,127-129
   rubato verify --file mine.json)");
-    app->callback([o, app, &status] {
+    when_called(*app, [o, app, &status] {
         for (const char* other : {"ID", "--ranks", "--root-limit", "--segments"})
-            if (!o->file.empty() && app->count(other) > 0)
+            if (!o->file.empty() && is_given(*app, other))
                 throw error(fmt::format("--file with {}", other), "the file says what there is to verify",
                             "leave one of them out");
         const verify_outcome result = o->file.empty() ? verify_algorithms(*app, *o) : verify_file(o->file);

@@ -72,7 +72,7 @@ void watch(const watch_options& o) {
 
 void add_watch(CLI::App* app, int&) {
     auto o = std::make_shared<watch_options>();
-    add_value(*app, "FILE", o->file, "", "the output that the program was given, or will write")->required();
+    require(add_value(*app, "FILE", o->file, "", "the output that the program was given, or will write"));
     add_value(*app, "--every", o->every, "TIME", "time between two looks (default: 1s)");
     add_integer(*app, "--times", o->times, "NUMBER", 0, most_times,
                 "end after so many looks (default: when the program ends)");
@@ -84,7 +84,7 @@ Examples:
   rubato watch solver.rubato
   rubato watch solver.rubato --times 1
   rubato watch solver.rubato --every 10s --times 6)");
-    app->callback([o] { watch(*o); });
+    when_called(*app, [o] { watch(*o); });
 }
 
 }  // namespace rubato::command

@@ -33,7 +33,7 @@ closed_form linear(terms t) {
 }
 
 /// The rank or interface that has most to do with a segment sets the pace.
-closed_form chain(terms t) {
+closed_form chain_with_gaps(terms t) {
     const double segment = t.s / t.N;
     const double cpu = t.P > 2 ? t.o + t.o_min : t.o_min;
     const double last = std::max((t.N - 1) * cpu, gaps(t, t.N, transfer(t, segment)));
@@ -147,7 +147,7 @@ private:
     double wire_end_ = -INFINITY;  // nothing was sent
 };
 
-closed_form n_way(terms t) {
+closed_form n_way_with_gaps(terms t) {
     n_way_rank one(t);
     closed_form sum;
     for (double reach = 1; reach < t.P; reach *= t.k + 1) {
@@ -172,10 +172,10 @@ closed_form pairs(terms t) { return exchanges(t, t.n, t.s, t.combine); }
 constexpr std::array plain{
     formula{"barrier/dissemination", "", "n (L + 2o)", "P n e", "n d", always, 0, 0, pairs},
     formula{"barrier/n_way_dissemination", "", "log_{k+1} P max(L + 2o + (k-1) max(g, o), 2k o)", "P k log_{k+1} P e",
-            "k log_{k+1} P d", always, 0, default_ways, n_way},
+            "k log_{k+1} P d", always, 0, default_ways, n_way_with_gaps},
     formula{"bcast/binomial", "Eq. III.3", "n (L + 2o + x)", "(P-1)(e + s E)", "n d", always, 0, 2, knomial},
     formula{"bcast/chain", "Eq. III.2", "(P-1)(L + 2o + x/N) + (N-1) max(2o, g + x/N)", "(P-1)(N e + s E)", "N d",
-            whole_vectors, 0.18, 0, chain},
+            whole_vectors, 0.18, 0, chain_with_gaps},
     formula{"bcast/knomial", "Eq. III.4", "log_k P (L + 2o + x + (k-2)(x + max(o, g)))", "(P-1)(e + s E)",
             "(k-1) log_k P d", always, 0, 4, knomial},
     formula{"bcast/linear", "Eq. III.1", "L + 2o + x + (P-2) max(o, g + x)", "(P-1)(e + s E)", "(P-1) d", always, 0, 0,
@@ -184,7 +184,7 @@ constexpr std::array plain{
             pairs},
     formula{"allreduce/n_way_dissemination", "Eq. III.6",
             "log_{k+1} P (max(L + 2o + x + (k-1) max(g + x, o + s c), 2k o + (k-1) s c) + s c)",
-            "P k log_{k+1} P (e + s E)", "k log_{k+1} P d", always, 0, default_ways, n_way},
+            "P k log_{k+1} P (e + s E)", "k log_{k+1} P d", always, 0, default_ways, n_way_with_gaps},
     formula{"allreduce/ring", "Eq. III.7", "2 (P-1)(L + 2o + x/P) + (P-1)/P s c", "2 (P-1)(P e + s E)", "2 (P-1) d",
             always, 0, 0, ring},
 };
@@ -193,10 +193,10 @@ constexpr std::array plain{
 constexpr std::array with_free_messages{
     formula{"barrier/dissemination", "", "n (L + 2o)", "P n e", "n d", always, 0, 0, pairs},
     formula{"barrier/n_way_dissemination", "", "log_{k+1} P max(L + 2o + max((k-1) o', z(k-f) g), 2o + 2(k-1) o')",
-            "P k log_{k+1} P e", "k log_{k+1} P d", always, 0, default_ways, n_way},
+            "P k log_{k+1} P e", "k log_{k+1} P d", always, 0, default_ways, n_way_with_gaps},
     formula{"bcast/binomial", "Eq. III.3", "n (L + 2o + x)", "(P-1)(e + s E)", "n d", always, 0, 2, knomial},
     formula{"bcast/chain", "Eq. III.2", "(P-1)(L + 2o + x/N) + max((N-1)(o + o'), (N-1) x/N + z(N-f) g)",
-            "(P-1)(N e + s E)", "N d", whole_vectors, 0.44, 0, chain},
+            "(P-1)(N e + s E)", "N d", whole_vectors, 0.44, 0, chain_with_gaps},
     formula{"bcast/knomial", "Eq. III.4", "log_k P (L + 2o + (k-1) x + max((k-2) o', z(k-1-f) g))", "(P-1)(e + s E)",
             "(k-1) log_k P d", always, 0, 4, knomial},
     formula{"bcast/linear", "Eq. III.1", "L + 2o + x + max((P-2) o', (P-2) x + z(P-1-f) g)", "(P-1)(e + s E)",
@@ -205,7 +205,7 @@ constexpr std::array with_free_messages{
             pairs},
     formula{"allreduce/n_way_dissemination", "Eq. III.6",
             "log_{k+1} P (L + 2o + x + max((k-1)(o + s c), (k-1) x + z(k-f) g) + s c)", "P k log_{k+1} P (e + s E)",
-            "k log_{k+1} P d", always, 0, default_ways, n_way},
+            "k log_{k+1} P d", always, 0, default_ways, n_way_with_gaps},
     formula{"allreduce/ring", "Eq. III.7", "2 (P-1)(L + 2o + x/P) + (P-1)/P s c", "2 (P-1)(P e + s E)", "2 (P-1) d",
             always, 0, 0, ring},
 };

@@ -144,7 +144,7 @@ closed_form two_tree_up(terms t) {
     return on_two_trees(t, N, std::max(busy, (levels + more) * (t.L + x) + (3 * h - 1) * t.o));
 }
 
-constexpr std::array table{
+constexpr std::array rooted_rows{
     formula{"bcast/binary", "KT, PBT", "h (L + o + k(o + x/N)) + (N-1)(o + k(o + x/N))", "(P-1)(N e + s E)", "k N d",
             whole_vectors, 0.1, 2, pipelined_down},
     formula{"bcast/binomial", "BT", "n (L + 2o + x)", "(P-1)(e + s E)", "n d", always, 0, 2, whole_down},
@@ -194,6 +194,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const formula> rooted_formulas() { return table; }
+std::span<const formula> rooted_formulas() { return rooted_rows; }
 
 }  // namespace rubato::simulator

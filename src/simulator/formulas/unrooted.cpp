@@ -130,7 +130,7 @@ closed_form bruck_alltoall(terms t) {
     return overlapped(t, growing(t, t.n, static_cast<double>(chunks) * t.s));
 }
 
-constexpr std::array table{
+constexpr std::array unrooted_rows{
     formula{"barrier/dissemination", "BF", "n (L + 2o)", "P n e", "n d", always, 0, 0,
             [](terms t) { return exchanges(t, t.n, 0); }},
     formula{"barrier/linear", "2xFT", "2 (L + P o)", "2 (P-1) e", "(P-1) d", always, 0, 0,
@@ -219,6 +219,6 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const formula> unrooted_formulas() { return table; }
+std::span<const formula> unrooted_formulas() { return unrooted_rows; }
 
 }  // namespace rubato::simulator

@@ -196,19 +196,18 @@ struct tool_interface {
 
 void add_bench(CLI::App* app, int& status) {
     auto o = std::make_shared<bench_options>();
-    add_value(*app, "CONTESTS", o->contests, "",
-              "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all")
-        ->required();
-    add_value(*app, "-b,--bytes", o->bytes, "SIZE[,SIZE...]",
-              "sizes of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)")
-        ->allow_extra_args(false);
-    add_value(*app, "--arrivals", o->campaign.patterns, "PATTERN",
-              "when ranks arrive, such as single:rank=3,delay=5ms; may be given several times (default: balanced)")
-        ->allow_extra_args(false);
-    add_value(*app, "-s,--segments", o->segments, "SIZE|N|auto[,...]",
-              "how vectors are cut: segments of a size (8KiB), a number of pieces (16), or auto; each is tried\n"
-              "(default: auto)")
-        ->allow_extra_args(false);
+    require(add_value(*app, "CONTESTS", o->contests, "",
+                      "COLLECTIVE, or COLLECTIVE/NAME,NAME@8KiB,native,native:NAME,native:all"));
+    one_value_each_time(
+        add_value(*app, "-b,--bytes", o->bytes, "SIZE[,SIZE...]",
+                  "sizes of the vector, or of the buffer that has a chunk for each rank (default: 1MiB)"));
+    one_value_each_time(add_value(
+        *app, "--arrivals", o->campaign.patterns, "PATTERN",
+        "when ranks arrive, such as single:rank=3,delay=5ms; may be given several times (default: balanced)"));
+    one_value_each_time(
+        add_value(*app, "-s,--segments", o->segments, "SIZE|N|auto[,...]",
+                  "how vectors are cut: segments of a size (8KiB), a number of pieces (16), or auto; each is tried\n"
+                  "(default: auto)"));
     add_data(*app, o->campaign.datatype, o->campaign.op);
     add_integer(*app, "--root", o->campaign.root, "rank", 0, 1 << 30, "the root (default: 0)");
     add_graph(*app, o->campaign.graph_text);
@@ -220,7 +219,7 @@ void add_bench(CLI::App* app, int& status) {
                 "repetitions with all contestants before only the best are measured (default: 0, measure all)");
     add_integer(*app, "--keep", o->campaign.keep, "number of contestants to keep", 1, 1 << 20,
                 "how many of rubato's and of the native contestants are the best (default: 3)");
-    app->get_option("--keep")->needs(app->get_option("--screen"));
+    needs(*app, "--keep", "--screen");
     add_value(*app, "--budget", o->budget, "TIME",
               "begin no repetition of a case after this time, such as 30s (default: no limit)");
     add_integer(*app, "--seed", o->seed, "seed", 0, INT32_MAX,
@@ -233,25 +232,25 @@ void add_bench(CLI::App* app, int& status) {
     add_value(*app, "--prediction", o->calls.prediction, "PREDICTOR",
               "what algorithms know of arrivals: perfect, or a predictor such as average:window=5, which learns\n"
               "from the repetitions (default: perfect)");
-    app->add_flag("--announced", o->calls.announced,
-                  "early forms begin when another rank announces the call, not when their own rank names it");
+    add_flag(*app, "--announced", o->calls.announced,
+             "early forms begin when another rank announces the call, not when their own rank names it");
     add_value(*app, "--model", o->model_text, "MODEL",
               "cost model, for segments and plans in rounds (default: what the link is measured to do)");
-    app->add_flag("--no-bound", o->no_bound,
-                  "do not measure the link: there are no bounds, and nothing large is sent before the first call")
-        ->needs("--model");
+    add_flag(*app, "--no-bound", o->no_bound,
+             "do not measure the link: there are no bounds, and nothing large is sent before the first call");
+    needs(*app, "--no-bound", "--model");
     add_value(*app, "-o,--output", o->output, "FILE", "keep everything in this file, a JSON object per line");
-    app->add_flag("--timeline", o->campaign.timelines,
-                  "keep when the steps of one call of each of rubato's began and ended");
-    app->add_flag("--resume", o->resume, "continue that file: skip the cases that are complete in it");
-    app->add_flag("--json", o->json, "print everything that was computed, with times in nanoseconds");
-    CLI::Option* const overlap = app->add_flag(
-        "--overlap", o->overlap, "measure how much of a non-blocking call hides behind computation, and what it costs");
+    add_flag(*app, "--timeline", o->campaign.timelines,
+             "keep when the steps of one call of each of rubato's began and ended");
+    add_flag(*app, "--resume", o->resume, "continue that file: skip the cases that are complete in it");
+    add_flag(*app, "--json", o->json, "print everything that was computed, with times in nanoseconds");
+    add_flag(*app, "--overlap", o->overlap,
+             "measure how much of a non-blocking call hides behind computation, and what it costs");
     add_value(*app, "--tests", o->tests, "N[,N...]",
-              "how often to test during that computation; each is tried (default: 0,1,4,16,64)")
-        ->needs(overlap);
+              "how often to test during that computation; each is tried (default: 0,1,4,16,64)");
+    needs(*app, "--tests", "--overlap");
     for (const char* other : {"--arrivals", "--screen", "--keep", "--prediction", "--announced", "--timeline"})
-        overlap->excludes(app->get_option(other));
+        excludes(*app, "--overlap", other);
     add_footer(*app, R"(
 Start it with mpirun. In each repetition every contestant runs once, under the same arrivals, in random
 order, and every result is checked. With Open MPI, native:NAME is one of its own algorithms; it needs
@@ -268,10 +267,10 @@ Examples:
   mpirun -n 8 rubato bench neighbor_alltoall --graph torus:4x2 --bytes 1KiB,64KiB
   mpirun -n 8 rubato bench reduce --segments 4KiB,16KiB --screen 2 --keep 3 -o reduce.jsonl
   rubato report reduce.jsonl -o reduce.html)");
-    app->callback([o, app, &status] {
+    when_called(*app, [o, app, &status] {
         if (o->resume && o->output.empty())
             throw error("--resume without a file", "it continues a file", "name the file with --output");
-        if (app->count("--tolerance") > 0 && o->start == "barrier")
+        if (is_given(*app, "--tolerance") && o->start == "barrier")
             throw error("--tolerance with --start barrier", "it is for calls that begin at an agreed time",
                         "leave one of them out");
         std::vector<const algorithm*> all;

@@ -274,7 +274,7 @@ void add_loggp(CLI::App* app, int& status) {
     add_value(*app, "--max-bytes", o->max_bytes, "SIZE", "the largest message (default: 1MiB)");
     add_value(*app, "--seconds", o->seconds, "TIME", "about how long it may take (default: 10)");
     add_value(*app, "-o,--output", o->file, "FILE", "write the model to a file, for --model file:FILE");
-    app->add_flag("--json", o->json, "print an object with all message sizes");
+    add_flag(*app, "--json", o->json, "print an object with all message sizes");
     add_footer(*app, R"(
 Start it with mpirun, on two hosts or more. With three ranks or more it also measures f, the number of small
 messages that leave before the gap counts, and o of one message and of each of several, by messages to 1, 2,
@@ -292,7 +292,7 @@ Examples:
   mpirun -n 2 --host a,b rubato loggp -o cluster.model
   rubato sim reduce --ranks 16 --bytes 1MiB --model file:cluster.model
   mpirun -n 4 rubato loggp --ranks 0,3 --max-bytes 4MiB --seconds 20 --json)");
-    app->callback([o, &status] {
+    when_called(*app, [o, &status] {
         status = under_mpi(MPI_THREAD_SINGLE, [&o](int me, int ranks, bool& alone) {
             const engine::measure_settings how = settings_of(*o, ranks);
             // Before a measurement of minutes. Only rank 0 writes, so only rank 0 checks.

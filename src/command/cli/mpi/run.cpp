@@ -206,10 +206,8 @@ void add_run(CLI::App* app, int& status) {
     add_graph(*app, o->graph);
     add_integer(*app, "-s,--segments", o->segments, "number of segments", 1, 1 << 20,
                 "how many pieces a vector is cut into (default: 1; as the model suggests for plans in rounds)");
-    app->add_option_function<std::string>(
-           "--radix", [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); },
-           "degree of a tree, ways of a dissemination, or factors such as 4,4,8")
-        ->type_name("N[,N...]");
+    add_parsed(*app, "--radix", "N[,N...]", "degree of a tree, ways of a dissemination, or factors such as 4,4,8",
+               [o](const std::string& text) { o->radix = parse_list(text, "radix", 1, 1 << 20); });
     add_value(*app, "--model", o->program.model_text, "MODEL",
               "cost model, for programs and algorithms that plan in rounds (default: curie)");
     add_value(*app, "--round-time", o->round_time, "TIME",
@@ -217,7 +215,7 @@ void add_run(CLI::App* app, int& status) {
               "(default: what the model says)");
     add_integer(*app, "--repetitions", o->program.repetitions, "number of repetitions", 1, 1 << 20,
                 "how often each is called (default: 5)");
-    app->add_flag("--json", o->program.json, "print an object");
+    add_flag(*app, "--json", o->program.json, "print an object");
     add_footer(*app, R"(
 Start it with mpirun. Each rank's clock begins when the rank leaves a barrier, so times across hosts are only
 as exact as that. Exit status 1 if a result is wrong.
@@ -234,9 +232,9 @@ Examples:
   mpirun -n 8 rubato run reduce/clairvoyant --segments 16 --arrivals single:rank=7,delay=5ms --round-time 40us
   mpirun -n 8 rubato run bcast/multicast --bytes 64KiB
   mpirun -n 16 rubato run --program examples/stencil.program --model gige --noise fixed:period=50ms,duration=2ms)");
-    app->callback([o, app, &status] {
+    when_called(*app, [o, app, &status] {
         const bool single = o->program.file.empty();
-        if (single && o->id.empty()) throw CLI::RequiredError("ID");
+        if (single && o->id.empty()) refuse_without("ID");
         if (single)
             refuse_given(*app, {"--plan", "--noise"}, "without --program", "it is about a program's calls",
                          "give a program, or leave it out");
@@ -251,7 +249,7 @@ Examples:
         } else if (single) {
             const algorithm* const chosen = &find_algorithm(o->id);
             refuse_unused(*app, std::span(&chosen, 1));
-            if (app->count("--model") > 0 && !chosen->uses_round_time())
+            if (is_given(*app, "--model") && !chosen->uses_round_time())
                 throw error("--model has no effect", fmt::format("{} does not plan in rounds", chosen->id),
                             "leave it out");
         }
