@@ -29,7 +29,7 @@ static void fail(const char* what, int line) {
 }
 #define REQUIRE(condition) ((condition) ? (void)++checked : fail(#condition, __LINE__))
 #define OK(call) ((call) == MPI_SUCCESS ? (void)++checked : fail(#call " failed", __LINE__))
-/* The call must be refused, with a message that begins with its name. */
+/* The call must be refused, with a message that begins with its name and has no names of C++ in it. */
 #define REFUSED(call) refused(call, #call, __LINE__)
 
 /* What was said since the last time. */
@@ -56,6 +56,7 @@ static int refused(int code, const char* call, int line) {
         printf("%s says: %s\n", call, text);
         fail("no message that names the function", line);
     }
+    if (strstr(strstr(text, begin) + strlen(begin), "::") != NULL) fail(text, line);
     ++checked;
     return code;
 }

@@ -39,7 +39,7 @@ struct director::state {
         return all;
     }
 
-    using all_comparisons = std::map<simulator::operation, dropin::comparison>;
+    using all_comparisons = std::map<simulator::operation, comparison>;
 
     all_comparisons::iterator begin(const simulator::operation& kind, const directed_call& c) {
         if (const std::optional<experience> known = nearest(kind))
@@ -53,19 +53,19 @@ struct director::state {
         std::vector<experience> all = learned();
         all.insert(all.end(), with.how.remembered.begin(), with.how.remembered.end());
         const experience* best = nullptr;
-        int least = dropin::nearest_classes * 2 + 2;
+        int least = nearest_classes * 2 + 2;
         for (const experience& e : all) {
             if (e.kind.what != kind.what) continue;
             const int away = std::abs(int{e.kind.size_class} - int{kind.size_class});
             const int distance = 2 * away + (e.kind.root == kind.root ? 0 : 1);
-            if (away > dropin::nearest_classes || distance >= least) continue;
+            if (away > nearest_classes || distance >= least) continue;
             best = &e;
             least = distance;
         }
         return best != nullptr ? std::optional(*best) : std::nullopt;
     }
 
-    dropin::shared with;
+    shared with;
     all_comparisons comparisons{};
     all_comparisons::iterator current = comparisons.end();
     bool within = false;  // a call, which an error handler of the program may have left by longjmp
@@ -83,7 +83,7 @@ const directive& director::arrive(const directed_call& c, time_ns now) {
     // Programs repeat themselves, so the last operation is tried first.
     if (s.current == s.comparisons.end() || s.current->first != kind)
         s.current = s.comparisons.contains(kind) ? s.comparisons.find(kind) : s.begin(kind, c);
-    dropin::comparison& of = s.current->second;
+    comparison& of = s.current->second;
     s.ahead -= of.last().works_ahead() ? 1 : 0;
     const directive& how = of.arrive(c, now);
     s.ahead += how.works_ahead() ? 1 : 0;

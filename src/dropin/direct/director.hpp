@@ -122,7 +122,7 @@ public:
     struct settings {
         rank me{};
         std::int32_t ranks = 1;
-        dropin::prudence careful{};
+        prudence careful{};
         /// Messages cross a network, and a model of it can be trusted. Else there is little to win: a plan must be
         /// affordable, however good it is predicted to be, and only the time in calls counts as run time.
         bool between_hosts = true;

@@ -63,7 +63,7 @@ bool autopilot::settings::may_replace(collective what) const {
 bool autopilot::concerns(const settings& how, const engine::call_facts& c) {
     const collective_traits& t = c.traits();
     if ((t.rooted && (c.root < 0 || c.root >= c.ranks)) || !how.may_replace(c.what)) return false;
-    return !how.finds_out() || dropin::auto_may_make(t, c.agreed_bytes * t.sized_chunks(c.ranks), true);
+    return !how.finds_out() || auto_may_make(t, c.agreed_bytes * t.sized_chunks(c.ranks), true);
 }
 
 void give_up(MPI_Comm comm, const std::exception& e) {

@@ -81,7 +81,7 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
         const auto host = [&](std::int32_t m) { return pilots_.how().hosts[static_cast<std::size_t>(m)]; };
         state->apart = std::ranges::any_of(members, [&](std::int32_t m) { return host(m) != host(members.front()); });
     }
-    if (dropin::recorder* const to = notes_.recorder_of_new()) state->channel = &to->open(members);
+    if (recorder* const to = notes_.recorder_of_new()) state->channel = &to->open(members);
     return state;
 }
 
@@ -142,7 +142,7 @@ communicator_table::pilot_settings communicator_table::settings_for(MPI_Comm com
     for (const std::int32_t m : members) hosts.push_back(in_world[static_cast<std::size_t>(m)]);
     by.how.hosts = numbered_hosts(hosts);
     if (!runs_.active()) return by;
-    by.group = dropin::group_of(members);
+    by.group = group_of(members);
     by.how.remembered = runs_.of(*by.group);
     return by;
 }

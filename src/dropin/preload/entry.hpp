@@ -21,8 +21,6 @@
 
 namespace rubato::dropin {
 
-using dropin::form;
-
 template <collective What, class Arguments>
 mpi::call call_of(const Arguments& a, const communicator_state& where, side_chunks& memory) {
     mpi::call c{.what = What,
@@ -77,7 +75,7 @@ bool is_left_alone(const Arguments& a, const communicator_state& where) {
     constexpr const collective_traits& t = traits(What);
     if constexpr (t.irregular && t.sizes_known_to_all()) return false;  // their sizes must be added up first
     const std::int64_t bytes = t.irregular ? 0 : local_bytes<What>(a, where) * t.sized_chunks(where.size);
-    return !dropin::auto_may_make(t, bytes, where.apart);
+    return !auto_may_make(t, bytes, where.apart);
 }
 
 /// By Rubato or by the MPI library, which all ranks decide alike.
@@ -129,34 +127,33 @@ bool is_helped(session& now, MPI_Comm comm, const Arguments& a) {
 
 /// What is recorded of a call, without its times.
 template <collective What, form How, class Arguments>
-dropin::seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
+seen seen_of(const void* site, const Arguments& a, const communicator_state& where) {
     const bool rooted = traits(What).rooted && !where.inter;
     return {What, How, rooted ? a.root : 0, local_bytes<What>(a, where), site, {}, {}};
 }
 
 /// What the watchdog is told of a call. Nothing if the communicator is not recorded.
 template <collective What, form How, class Arguments>
-std::optional<dropin::visit> visit_of(session& now, const void* site, MPI_Comm comm, const Arguments& a) {
+std::optional<visit> visit_of(session& now, const void* site, MPI_Comm comm, const Arguments& a) {
     const communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || where->channel == nullptr) return std::nullopt;
     const elements given = comparable_elements<What>(a, *where);
-    constexpr auto in = How == form::blocking ? dropin::waiting::call : dropin::waiting::end_of;
-    return dropin::visit{in,
-                         What,
-                         How,
-                         traits(What).rooted && !where->inter ? a.root : 0,
-                         where->channel->number(),
-                         where->channel->calls(),
-                         site,
-                         given.count,
-                         bits_of(given.type)};
+    constexpr auto in = How == form::blocking ? waiting::call : waiting::end_of;
+    return visit{in,
+                 What,
+                 How,
+                 traits(What).rooted && !where->inter ? a.root : 0,
+                 where->channel->number(),
+                 where->channel->calls(),
+                 site,
+                 given.count,
+                 bits_of(given.type)};
 }
 
 /// Tells the watchdog that this thread waits in a call, also if an error handler of the program throws.
 class watched_call {
 public:
-    watched_call(watchdog* dog, const std::optional<dropin::visit>& visited, time_ns arrival)
-        : dog_(visited ? dog : nullptr) {
+    watched_call(watchdog* dog, const std::optional<visit>& visited, time_ns arrival) : dog_(visited ? dog : nullptr) {
         if (dog_ != nullptr) dog_->enter(*visited, arrival);
     }
     ~watched_call() {
@@ -178,7 +175,7 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     const guard passing;
     const time_ns arrival = own_time();
     int code = MPI_SUCCESS;
-    std::optional<dropin::visit> visited;
+    std::optional<visit> visited;
     watchdog* const dog = How == form::persistent ? nullptr : now->dog();
     if (dog != nullptr) visited = visit_of<What, How>(*now, site, comm, a);
     if constexpr (How == form::blocking) {
@@ -192,9 +189,9 @@ int enter(const void* site, MPI_Comm comm, const Arguments& a, MPI_Request* requ
     if (code != MPI_SUCCESS) return code;
     alone([&] {
         const communicator_state* const where = now->communicators().find(comm);
-        dropin::sums* row = nullptr;
+        sums* row = nullptr;
         if (where != nullptr && where->channel != nullptr) {
-            dropin::seen what = seen_of<What, How>(site, a, *where);
+            seen what = seen_of<What, How>(site, a, *where);
             what.arrival = arrival;
             what.exit = exit;
             row = where->channel->record(what);
@@ -228,13 +225,13 @@ int make(const void* site, MPI_Comm comm, const Arguments& a, const MPI_Request*
     alone([&] {
         made.helped = is_helped<What>(*now, comm, a);
         if (where->channel == nullptr) return;
-        const dropin::seen what = seen_of<What, form::persistent>(site, a, *where);
+        const seen what = seen_of<What, form::persistent>(site, a, *where);
         made.row = where->channel->row_of(what);
         made.bytes = what.bytes;
         if (now->dog() != nullptr) made.watched = now->recorder()->add_request(where->channel->number(), number);
         if (made.watched == nullptr) return;
         made.visited = *visit_of<What, form::persistent>(*now, site, comm, a);
-        made.visited.invocation = dropin::persistent_start{number, 0}.number();
+        made.visited.invocation = persistent_start{number, 0}.number();
     });
     if (made.row != nullptr || made.helped || made.by) remember(*request, std::move(made));
     return code;

@@ -62,7 +62,7 @@ bool native_requests::knows(MPI_Request r) noexcept {
     return all_.contains(r);
 }
 
-std::optional<dropin::visit> native_requests::waited_for(std::span<const MPI_Request> some) noexcept {
+std::optional<visit> native_requests::waited_for(std::span<const MPI_Request> some) noexcept {
     const std::lock_guard lock(mutex_);
     for (const MPI_Request r : some)
         if (const auto found = all_.find(r); found != all_.end() && found->second.visited) return found->second.visited;
@@ -75,7 +75,7 @@ void native_requests::ended(MPI_Request r, time_ns called, time_ns took) noexcep
     if (found == all_.end()) return;
     const under_way& was = found->second;
     if (was.helped) --helped_;
-    if (was.row != nullptr) dropin::add_end(*was.row, std::max(called - was.since, time_ns{}), took);
+    if (was.row != nullptr) add_end(*was.row, std::max(called - was.since, time_ns{}), took);
     all_.erase(found);
     count_ = all_.size();
 }
@@ -106,7 +106,7 @@ completed_requests::completed_requests(int count, const MPI_Request* requests, b
         if (waits)
             dog_->enter(*visited_, called_);
         else
-            visited_->in = dropin::waiting::tests_of;
+            visited_->in = waiting::tests_of;
     } catch (const std::bad_alloc&) {
         // The thread looks after them for longer than needed, and their ends are not recorded.
     }

@@ -27,15 +27,15 @@ public:
 
     bool some() const { return count_.load(std::memory_order_relaxed) != 0; }
     struct under_way {
-        dropin::sums* row = nullptr;             ///< where its end is recorded, if anywhere
-        time_ns since{};                         ///< its start has returned
-        bool helped = false;                     ///< by the background thread
-        std::optional<dropin::visit> visited{};  ///< what the watchdog is told while the program waits for it
+        sums* row = nullptr;             ///< where its end is recorded, if anywhere
+        time_ns since{};                 ///< its start has returned
+        bool helped = false;             ///< by the background thread
+        std::optional<visit> visited{};  ///< what the watchdog is told while the program waits for it
     };
     void started(MPI_Request r, const under_way& what) noexcept;
     bool knows(MPI_Request r) noexcept;
     /// Of the first of them that is known and watched.
-    std::optional<dropin::visit> waited_for(std::span<const MPI_Request> some) noexcept;
+    std::optional<visit> waited_for(std::span<const MPI_Request> some) noexcept;
     /// By a call that began at `called` and took so long for it.
     void ended(MPI_Request r, time_ns called, time_ns took) noexcept;
 
@@ -71,7 +71,7 @@ private:
     time_ns called_{};
     watchdog* dog_ = nullptr;  // which is told
     bool waits_ = false;
-    std::optional<dropin::visit> visited_{};
+    std::optional<visit> visited_{};
 };
 
 }  // namespace rubato::dropin

@@ -70,7 +70,7 @@ model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
     return network;
 }
 
-void remember_networks(const dropin::networks& known) {
+void remember_networks(const networks& known) {
     known_networks_of_process& here = known_here();
     const std::lock_guard lock(here.mutex);
     here.between = {known.between};
@@ -84,7 +84,7 @@ void doubt_network(std::span<const std::int32_t> hosts) {
     known.doubted = !known.measured;
 }
 
-dropin::networks known_networks() {
+networks known_networks() {
     known_networks_of_process& here = known_here();
     const std::lock_guard lock(here.mutex);
     return {.within = here.within.model, .between = here.between.model};

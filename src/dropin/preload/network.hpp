@@ -20,7 +20,7 @@ model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts);
 void doubt_network(std::span<const std::int32_t> hosts);
 
 /// What an earlier run has measured, and what this process knows by now.
-void remember_networks(const dropin::networks& known);
-dropin::networks known_networks();
+void remember_networks(const networks& known);
+networks known_networks();
 
 }  // namespace rubato::dropin

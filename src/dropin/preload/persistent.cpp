@@ -111,11 +111,11 @@ int start_and_note(session& now, std::span<MPI_Request> requests, const native_s
         known_call* const c = known(r);
         if (c == nullptr) continue;  // of messages between two ranks
         if (c->row != nullptr) {
-            dropin::add(*c->row, c->bytes, each);
-            now.recorder()->keep_call(*c->row, dropin::no_invocation, c->bytes, arrival, exit);
+            add(*c->row, c->bytes, each);
+            now.recorder()->keep_call(*c->row, no_invocation, c->bytes, arrival, exit);
         }
         const bool helped = c->helped && c->under_way() == MPI_REQUEST_NULL;
-        std::optional<dropin::visit> visited;
+        std::optional<visit> visited;
         if (c->watched != nullptr) {
             visited = c->visited;
             visited->invocation += c->watched->starts;

@@ -38,13 +38,13 @@ struct kept_facts {
 struct persistent_call {
     /// Where it is recorded, a part of the mapped file, if anywhere. Calls may start in any order, and in any thread,
     /// so only sums are kept.
-    dropin::sums* row = nullptr;
+    sums* row = nullptr;
     std::int64_t bytes = 0;
-    bool helped = false;                         ///< the background thread lets the MPI library go on with it
-    std::shared_ptr<autopilot> by{};             ///< makes its calls; null: the MPI library does
-    std::shared_ptr<kept_facts> what{};          ///< for `by`
-    dropin::watched_request* watched = nullptr;  ///< for the watchdog; null: it is not told
-    dropin::visit visited{};                     ///< by its first start
+    bool helped = false;                 ///< the background thread lets the MPI library go on with it
+    std::shared_ptr<autopilot> by{};     ///< makes its calls; null: the MPI library does
+    std::shared_ptr<kept_facts> what{};  ///< for `by`
+    watched_request* watched = nullptr;  ///< for the watchdog; null: it is not told
+    visit visited{};                     ///< by its first start
 };
 
 void remember(MPI_Request request, persistent_call made) noexcept;

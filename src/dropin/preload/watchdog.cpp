@@ -47,7 +47,7 @@ public:
     }
 
     /// "solve (solver.c:120)", or what is known without that library: "solve (libsolver.so+0x1a2b)".
-    std::string text(const dropin::site& s) const {
+    std::string text(const site& s) const {
         std::array<char, 1024> found{};
         if (find_ != nullptr && find_(s.module.c_str(), s.offset, s.symbol.c_str(), found.data(), found.size()))
             return found.data();
@@ -63,7 +63,7 @@ private:
 
 }  // namespace
 
-watchdog::watchdog(dropin::recorder& to, watched_run where, const watchdog_settings& how)
+watchdog::watchdog(recorder& to, watched_run where, const watchdog_settings& how)
     : to_(to), where_(std::move(where)), how_(how) {
     for (const engine::predefined_type& t : engine::predefined_types())
         if (t.type != MPI_DATATYPE_NULL) sizes_[bits_of(t.type)] = size_of_type(t.type);
@@ -120,7 +120,7 @@ void watchdog::look() {
     to_.beat();
     if (where_.apart) to_.sync();
     if (where_.rank != 0) {
-        if (how_.ends && dropin::tells_to_end(dropin::part_of(where_.output, 0), where_.run)) end_program();
+        if (how_.ends && tells_to_end(part_of(where_.output, 0), where_.run)) end_program();
         return;
     }
     const time_ns now = own_time();
@@ -161,20 +161,20 @@ void watchdog::look_at_all(time_ns now) {
     time_ns pause{};
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
         seen_rank& was = seen_[static_cast<std::size_t>(r)];
-        const std::filesystem::path file = dropin::part_of(where_.output, r);
-        const dropin::glimpse is = dropin::glimpse_of(file, where_.run);
+        const std::filesystem::path file = part_of(where_.output, r);
+        const glimpse is = glimpse_of(file, where_.run);
         if (is.beats != was.beats) {
             const time_ns gap = now - std::exchange(was.beaten, now);
             // A beat and a look alternate, but for some jitter.
             const time_ns usual = interval() + usual_look_;
             if (was.beats != 0 && gap > 5 * usual / 2) pause = std::max(pause, gap - usual);
             was.beats = is.beats;
-            was.locked = was.locked || dropin::is_being_written(file);
+            was.locked = was.locked || is_being_written(file);
         }
         was.threads.resize(std::max(was.threads.size(), is.turns.size()));
         for (std::size_t i = 0; i < is.turns.size(); ++i) {
             standing& of_thread = was.threads[i];
-            const dropin::turn_within& at = is.turns[i];
+            const turn_within& at = is.turns[i];
             // A rank that has not tested since the last look computes.
             const bool stays = of_thread.at.turn == at.turn && (!at.polls || of_thread.at.polls != at.polls);
             if (!stays) of_thread = {at, now};
@@ -202,7 +202,7 @@ watchdog::ranks watchdog::silent_since(time_ns then) const {
     for (std::int32_t r = 1; r < where_.ranks; ++r) {
         const seen_rank& each = seen_[static_cast<std::size_t>(r)];
         if (each.beats == 0 || each.beaten > then) continue;
-        if (!each.locked || dropin::is_being_written(dropin::part_of(where_.output, r))) silent.insert(r);
+        if (!each.locked || is_being_written(part_of(where_.output, r))) silent.insert(r);
     }
     return silent;
 }
@@ -210,11 +210,11 @@ watchdog::ranks watchdog::silent_since(time_ns then) const {
 void watchdog::warn_of_unseen() const {
     std::vector<std::int32_t> unseen;
     for (std::int32_t r = 0; r < where_.ranks; ++r)
-        if (!dropin::look_at(dropin::part_of(where_.output, r), where_.run)) unseen.push_back(r);
+        if (!look_at(part_of(where_.output, r), where_.run)) unseen.push_back(r);
     if (unseen.empty()) return;
     std::fputs(fmt::format("rubato: the watchdog cannot see {}: there is no file of theirs in '{}.parts'; name an "
                            "--output in a folder that all hosts share\n",
-                           dropin::ranks_text(unseen), where_.output.string())
+                           ranks_text(unseen), where_.output.string())
                    .c_str(),
                stderr);
 }
@@ -227,7 +227,7 @@ bool watchdog::somebody_waits(time_ns now) const {
 }
 
 /// Clocks of hosts drift; how long a thread was seen within a call does not depend on them.
-time_ns watchdog::age_of(const dropin::part& p, const dropin::part_thread& t, time_ns now, time_ns common) const {
+time_ns watchdog::age_of(const part& p, const part_thread& t, time_ns now, time_ns common) const {
     const time_ns by_clock = std::max(common - p.to_common(t.since), time_ns{});
     const auto& of_rank = seen_[static_cast<std::size_t>(p.who.rank)].threads;
     if (!t.inside) return by_clock;
@@ -237,21 +237,21 @@ time_ns watchdog::age_of(const dropin::part& p, const dropin::part_thread& t, ti
 }
 
 void watchdog::report(time_ns now, const ranks& stopped) {
-    std::vector<dropin::watched_process> all;
+    std::vector<watched_process> all;
     time_ns common = now;
     for (std::int32_t r = 0; r < where_.ranks; ++r) {
-        auto one = dropin::look_at(dropin::part_of(where_.output, r), where_.run);
+        auto one = look_at(part_of(where_.output, r), where_.run);
         if (!one || one->who.rank != r) continue;
         if (r == 0) common = one->to_common(now);
         all.push_back({std::move(*one), {}, stopped.contains(r)});
-        for (const dropin::part_thread& t : all.back().seen.threads)
+        for (const part_thread& t : all.back().seen.threads)
             all.back().ages.push_back(age_of(all.back().seen, t, now, common));
     }
     std::string text;
     std::size_t shown = 0;
     const call_places places;
-    for (const dropin::held_up_call& c :
-         dropin::find_held_up(all, where_.ranks, how_.limit, [&](const dropin::site& s) { return places.text(s); })) {
+    for (const held_up_call& c :
+         find_held_up(all, where_.ranks, how_.limit, [&](const site& s) { return places.text(s); })) {
         if (!said_.insert(c.which).second || ++shown > most_calls) continue;
         for (std::size_t i = 0; i < c.text.size(); ++i)
             text += fmt::format("rubato: watchdog: {}{}\n", i == 0 ? "" : "  ", c.text[i]);

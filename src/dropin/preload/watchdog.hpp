@@ -31,11 +31,11 @@ struct watched_run {
 class watchdog {
 public:
     /// Asks MPI for the sizes of datatypes, here and not in the thread. Throws if there can be no thread.
-    watchdog(dropin::recorder& to, watched_run where, const watchdog_settings& how);
+    watchdog(recorder& to, watched_run where, const watchdog_settings& how);
     /// Ends the thread.
     ~watchdog();
 
-    void enter(const dropin::visit& v, time_ns now) noexcept {
+    void enter(const visit& v, time_ns now) noexcept {
         if (here == nullptr && !claim()) return;
         here->enter(v, now);
     }
@@ -43,7 +43,7 @@ public:
         if (here != nullptr) here->leave(now);
     }
     /// A test has found that the call has not ended.
-    void poll(const dropin::visit& v, time_ns now) noexcept {
+    void poll(const visit& v, time_ns now) noexcept {
         if (here == nullptr && !claim()) return;
         here->poll(v, now);
     }
@@ -67,21 +67,21 @@ private:
     /// Those that have not beaten since, and have not ended.
     ranks silent_since(time_ns then) const;
     void report(time_ns now, const ranks& stopped);
-    time_ns age_of(const dropin::part& p, const dropin::part_thread& t, time_ns now, time_ns common) const;
+    time_ns age_of(const part& p, const part_thread& t, time_ns now, time_ns common) const;
     void warn_of_unseen() const;
     time_ns interval() const;
 
-    inline static constinit thread_local dropin::whereabouts* here = nullptr;
+    inline static constinit thread_local whereabouts* here = nullptr;
     inline static constinit thread_local bool refused = false;
 
-    dropin::recorder& to_;
+    recorder& to_;
     watched_run where_;
     watchdog_settings how_;
     std::map<std::uint64_t, std::int64_t> sizes_{};  // of datatypes, by their handles
 
     // Of rank 0: where threads were, and since when they were seen there.
     struct standing {
-        dropin::turn_within at{};
+        turn_within at{};
         time_ns since{};
         bool said = false;
     };
@@ -92,7 +92,7 @@ private:
         bool locked = false;  // its file was, as seen from here
     };
     std::vector<seen_rank> seen_{};
-    std::set<dropin::call_id> said_{};
+    std::set<call_id> said_{};
     int looks_ = 0;
     time_ns last_look_{};
     time_ns last_look_took_{};

@@ -27,8 +27,7 @@ std::vector<std::int64_t> message_sizes(std::int64_t most) {
 }
 
 /// The smallest message whose send waits for its receive, to the byte.
-std::optional<std::int64_t> find_rendezvous(engine::link_client& link,
-                                            const std::vector<simulator::round_trips>& sizes) {
+std::optional<std::int64_t> find_rendezvous(link_client& link, const std::vector<simulator::round_trips>& sizes) {
     const auto waits = [&](std::int64_t bytes) {
         const auto as_large = std::ranges::lower_bound(sizes, bytes, {}, &simulator::round_trips::bytes);
         const double transfer = simulator::low_quantile(as_large->single).value / 2;
@@ -72,7 +71,7 @@ public:
         for (std::size_t n = peers_.size(); n > 0; --n) round_trip(n, again);  // connects
         const time_ns end = own_time() + budget;
         const auto& first = all[0].round_trips;
-        while (first.size() < 5 || (std::ssize(first) < engine::most_repetitions && own_time() < end)) {
+        while (first.size() < 5 || (std::ssize(first) < most_repetitions && own_time() < end)) {
             for (std::size_t n = 1; n <= peers_.size(); ++n) {
                 const auto [whole, sent] = round_trip(n, again);
                 all[n - 1].round_trips.push_back(whole);
@@ -123,7 +122,7 @@ private:
 };
 
 double per_second(time_ns of_large_message) {
-    return static_cast<double>(engine::large_message) / std::chrono::duration<double>(of_large_message).count();
+    return static_cast<double>(large_message) / std::chrono::duration<double>(of_large_message).count();
 }
 
 std::array<std::string, 2> hosts(MPI_Comm pair) {
@@ -158,13 +157,13 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
     if (!takes_part) return std::nullopt;
 
     if (is_client) {
-        engine::link_client link(pair, how.max_bytes);
-        result.sizes = engine::sweep(link, message_sizes(how.max_bytes), how.budget * 7 / 10);
+        link_client link(pair, how.max_bytes);
+        result.sizes = sweep(link, message_sizes(how.max_bytes), how.budget * 7 / 10);
         result.rendezvous = find_rendezvous(link, result.sizes);
         link.stop();
-        result.combine = engine::measure_combine();
+        result.combine = measure_combine();
     } else {
-        engine::serve_link(pair, how.max_bytes);
+        serve_link(pair, how.max_bytes);
     }
     const auto [client_host, server_host] = hosts(pair);
     result.client_host = client_host;
@@ -173,10 +172,8 @@ std::optional<measured_network> measure_network(MPI_Comm world, const measure_se
         mpi::settings quiet;
         quiet.background = false;
         mpi::communicator common(pair, quiet);
-        result.goodput_there =
-            per_second(engine::time_large_message(pair, common.clock(), true, how.budget / share_of_large));
-        result.goodput_back =
-            per_second(engine::time_large_message(pair, common.clock(), false, how.budget / share_of_large));
+        result.goodput_there = per_second(time_large_message(pair, common.clock(), true, how.budget / share_of_large));
+        result.goodput_back = per_second(time_large_message(pair, common.clock(), false, how.budget / share_of_large));
         std::int64_t error = common.clock().error_bound().count();
         check(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT64_T, MPI_MAX, pair), "MPI_Allreduce");
         result.clock_error = time_ns(error);

@@ -109,7 +109,7 @@ int collect(const char* name, MPI_Comm comm, mpi::call c, const int* counts = nu
             // The call was still tried, so that it is counted on this rank as on others.
             if (c.root >= 0 && c.root < ours.size()) throw;
             throw engine::misuse(MPI_ERR_ROOT, fmt::format("root {}", c.root),
-                                 fmt::format("the mpi::communicator has ranks 0 to {}", ours.size() - 1),
+                                 fmt::format("the communicator has ranks 0 to {}", ours.size() - 1),
                                  "pass one of them");
         }
     });

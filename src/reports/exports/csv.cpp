@@ -284,9 +284,9 @@ void write_csv(const trace& t, const piece_taker& put) {
     for (std::size_t i = 0; i < t.communicators.size(); ++i)
         communicators.push_back(fmt::format("{},{}", i, members_field(t.communicators[i].members)));
     std::vector<std::string> places;
-    for (const std::string& p : t.places) places.push_back(reports::csv_field(p));
+    for (const std::string& p : t.places) places.push_back(csv_field(p));
     for (std::int32_t r = 0; r < t.ranks(); ++r) {
-        const std::string begin = fmt::format("{},{}", r, reports::csv_field(t.hosts[static_cast<std::size_t>(r)]));
+        const std::string begin = fmt::format("{},{}", r, csv_field(t.hosts[static_cast<std::size_t>(r)]));
         for (const traced_call& c : t.calls_of(r)) {
             fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},", begin, traits(c.what).name,
                            dropin::name_of(c.how), traits(c.what).rooted ? fmt::format("{}", c.root) : "", c.bytes,

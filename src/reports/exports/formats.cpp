@@ -42,9 +42,9 @@ std::optional<written_trace> write_program(const std::string& file, const std::s
     return t;
 }
 
-std::string sample_table(std::span<const reports::run> runs) {
+std::string sample_table(std::span<const run> runs) {
     std::ostringstream text;
-    reports::write_csv(text, runs);
+    write_csv(text, runs);
     return text.str();
 }
 

@@ -20,7 +20,7 @@ struct export_format {
     /// An observed program, from its file to the output. Nothing: the format has sums, and no calls.
     std::optional<written_trace> (*program)(const std::string& file, const std::string& output);
     /// Null: the format needs all calls on one time line, where measurements have none.
-    std::string (*measurements)(std::span<const reports::run> runs);
+    std::string (*measurements)(std::span<const run> runs);
 };
 std::span<const export_format> export_formats();
 
@@ -51,7 +51,7 @@ std::uint64_t write_goal(const trace& t, const dropin::observation& of, const st
 
 /// For the textfile collector of Prometheus's node exporter.
 std::string prometheus_text(const dropin::observation& o);
-std::string prometheus_text(std::span<const reports::run> runs);
+std::string prometheus_text(std::span<const run> runs);
 
 /// The file traces.otf2 of a trace, or its folder. Collectives that block are read, with the place in the program: what
 /// `rubato export` noted, or else the function around the call. Throws with the place of what is wrong.

@@ -63,7 +63,7 @@ std::string prometheus_text(const dropin::observation& o) {
     };
     std::map<key, sums> rows;
     std::vector<std::string> places;
-    for (const reports::code_place& p : reports::find_places(o.sites)) places.push_back(p.text());
+    for (const code_place& p : find_places(o.sites)) places.push_back(p.text());
     for (const dropin::row& r : o.rows) {
         sums& s = rows[{places[r.site], r.what, r.how, r.root, members_field(o.communicators[r.communicator].members)}];
         const auto calls = static_cast<double>(r.calls) * r.callers;
@@ -96,15 +96,15 @@ std::string prometheus_text(const dropin::observation& o) {
     return out.text();
 }
 
-std::string prometheus_text(std::span<const reports::run> runs) {
+std::string prometheus_text(std::span<const run> runs) {
     metrics out;
     // Several files may hold the same case.
     std::map<std::vector<std::pair<std::string_view, std::string>>, std::pair<std::vector<double>, std::vector<double>>>
         samples;
-    for (const reports::run& r : runs)
-        for (const reports::sample& s : r.samples) {
-            const auto c = std::ranges::find(r.cases, s.in_case, &reports::measured_case::number);
-            if (c == r.cases.end() || s.stage != reports::stage::measure || s.late || s.arrivals.empty()) continue;
+    for (const run& r : runs)
+        for (const sample& s : r.samples) {
+            const auto c = std::ranges::find(r.cases, s.in_case, &measured_case::number);
+            if (c == r.cases.end() || s.stage != stage::measure || s.late || s.arrivals.empty()) continue;
             auto& [run_times, tails] = samples[{{"collective", c->collective},
                                                 {"contestant", s.name},
                                                 {"bytes", fmt::format("{}", c->bytes)},

@@ -21,7 +21,7 @@ using communicator_key = std::pair<std::vector<std::int32_t>, std::uint32_t>;
 
 std::vector<std::string> place_texts(std::span<const dropin::site> sites) {
     std::vector<std::string> texts;
-    for (const reports::code_place& p : reports::find_places(sites)) texts.push_back(p.text());
+    for (const code_place& p : find_places(sites)) texts.push_back(p.text());
     return texts;
 }
 

@@ -37,7 +37,7 @@ pattern_family family_of(const std::string& pattern);
 
 /// One sample that counts, and its measures in nanoseconds.
 struct call {
-    const reports::sample* from = nullptr;
+    const sample* from = nullptr;
     std::size_t run = 0;   ///< in which run
     double run_time = 0;   ///< first arrival to last exit
     double tail = 0;       ///< last arrival to last exit
@@ -120,8 +120,8 @@ struct analysed_case {
     std::size_t hosts = 0;
     std::vector<std::int32_t> host_of{};  ///< each rank's, as problem::hosts has it, in the last run
     std::vector<entry> entries{};  ///< the fastest first, then those that were only screened, then those without a call
-    std::vector<reports::overlap_summary> overlaps{};
-    std::vector<const reports::timeline*> timelines{};
+    std::vector<overlap_summary> overlaps{};
+    std::vector<const timeline*> timelines{};
     std::optional<choice_check> choice{};
 
     const entry* find(std::string_view name) const;
@@ -130,7 +130,7 @@ struct analysed_case {
 };
 
 struct analysis {
-    std::vector<reports::run> runs{};  ///< what follows points into it
+    std::vector<run> runs{};  ///< what follows points into it
     std::vector<analysed_case> cases{};
     std::string reference{};  ///< one more contestant to compare with, by name
     std::string model{};      ///< as it was given; empty if none
@@ -143,7 +143,7 @@ struct analysis {
 };
 
 /// Sorts samples into cases; computes no statistics yet. Throws if a file contradicts itself or nothing was measured.
-analysis group(std::vector<reports::run> runs);
+analysis group(std::vector<run> runs);
 /// Medians, intervals, comparisons. Cases are independent of each other.
 void evaluate(analysed_case& c, const std::vector<std::string>& references);
 /// Measures that need two cases: absorption needs the balanced one.

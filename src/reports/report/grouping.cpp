@@ -18,7 +18,7 @@ constexpr std::pair<std::string_view, std::string_view> delays[]{{"single", "del
 
 double ns(time_ns t) { return static_cast<double>(t.count()); }
 
-call measures_of(const reports::sample& s, std::size_t run, std::int32_t root) {
+call measures_of(const sample& s, std::size_t run, std::int32_t root) {
     call c;
     c.from = &s;
     c.run = run;
@@ -33,16 +33,16 @@ call measures_of(const reports::sample& s, std::size_t run, std::int32_t root) {
     return c;
 }
 
-[[noreturn]] void contradiction(const reports::run& r, std::string_view what) {
+[[noreturn]] void contradiction(const run& r, std::string_view what) {
     throw error(fmt::format("'{}' contradicts itself", r.file), what, "measure again with --output");
 }
 
 /// For each run, the conditions that differ between runs.
-std::vector<std::string> differences(const std::vector<reports::run>& runs) {
+std::vector<std::string> differences(const std::vector<run>& runs) {
     std::map<std::string, std::set<std::string>> values;
     std::vector<std::map<std::string, std::string>> all;
     all.reserve(runs.size());
-    for (const reports::run& r : runs) all.push_back(reports::decisive(r.how));
+    for (const run& r : runs) all.push_back(decisive(r.how));
     for (const auto& one : all)
         for (const auto& [name, value] : one) values[name];
     for (auto& [name, seen] : values)
@@ -60,9 +60,9 @@ std::vector<std::string> differences(const std::vector<reports::run>& runs) {
 /// The lines of one run, looked up by the number of the case.
 class run_reader {
 public:
-    run_reader(const reports::run& r, std::size_t index, std::string differs, std::vector<analysed_case>& cases)
+    run_reader(const run& r, std::size_t index, std::string differs, std::vector<analysed_case>& cases)
         : run_(r), index_(index), differs_(std::move(differs)) {
-        for (const reports::measured_case& c : r.cases) {
+        for (const measured_case& c : r.cases) {
             parse_collective(c.collective);
             if (c.root < 0 || c.root >= r.how.ranks()) contradiction(r, "a root is no rank");
             place_[c.number] = find_or_add(cases, c);
@@ -80,7 +80,7 @@ public:
         return cases[found->second];
     }
 
-    void check(const reports::sample& s) const {
+    void check(const sample& s) const {
         const auto ranks = static_cast<std::size_t>(run_.how.ranks());
         if (s.arrivals.size() != ranks || s.exits.size() != ranks ||
             (!s.predicted.empty() && s.predicted.size() != ranks))
@@ -94,7 +94,7 @@ public:
     std::size_t index() const { return index_; }
 
 private:
-    std::size_t find_or_add(std::vector<analysed_case>& cases, const reports::measured_case& c) const {
+    std::size_t find_or_add(std::vector<analysed_case>& cases, const measured_case& c) const {
         analysed_case fresh;
         fresh.in = {c.collective, c.datatype, c.op, c.root, run_.how.ranks(), c.graph, differs_};
         fresh.bytes = c.bytes;
@@ -111,7 +111,7 @@ private:
         return at;
     }
 
-    const reports::run& run_;
+    const run& run_;
     std::size_t index_;
     std::string differs_;
     std::map<std::int32_t, std::size_t> place_{};
@@ -131,20 +131,20 @@ struct collected {
     std::map<std::size_t, double> first_of_run{};
 };
 
-void add_samples(const run_reader& reader, const reports::run& r, std::vector<analysed_case>& cases,
+void add_samples(const run_reader& reader, const run& r, std::vector<analysed_case>& cases,
                  std::map<std::pair<const analysed_case*, std::string>, collected>& rest) {
-    for (const reports::sample& s : r.samples) {
+    for (const sample& s : r.samples) {
         reader.check(s);
         analysed_case& c = reader.at(cases, s.in_case);
         entry& e = find_or_add(c, s.name);
         collected& more = rest[{&c, s.name}];
         const call measured = measures_of(s, reader.index(), c.in.root);
-        if (s.stage == reports::stage::warmup)
+        if (s.stage == stage::warmup)
             more.first_of_run.try_emplace(reader.index(), measured.run_time);
         else if (s.late)
             ++e.late;
         else
-            (s.stage == reports::stage::measure ? e.calls : more.screened).push_back(measured);
+            (s.stage == stage::measure ? e.calls : more.screened).push_back(measured);
     }
 }
 
@@ -172,7 +172,7 @@ pattern_family family_of(const std::string& pattern) {
     return {pattern, std::nullopt};
 }
 
-analysis group(std::vector<reports::run> runs) {
+analysis group(std::vector<run> runs) {
     analysis a;
     a.runs = std::move(runs);
     // Cases first: the rest points to them.
@@ -180,18 +180,18 @@ analysis group(std::vector<reports::run> runs) {
     const std::vector<std::string> differs = differences(a.runs);
     for (std::size_t i = 0; i < a.runs.size(); ++i) readers.emplace_back(a.runs[i], i, differs[i], a.cases);
     std::map<std::pair<const analysed_case*, std::string>, collected> rest;
-    std::map<analysed_case*, std::vector<reports::overlap>> overlaps;
+    std::map<analysed_case*, std::vector<overlap>> overlaps;
     for (const run_reader& reader : readers) {
-        const reports::run& r = a.runs[reader.index()];
-        for (const reports::contestant& c : r.contestants) {
+        const run& r = a.runs[reader.index()];
+        for (const contestant& c : r.contestants) {
             entry& e = find_or_add(reader.at(a.cases, c.in_case), c.name);
             e.id = c.id;
             e.segments = c.segments;
             e.round_time = c.round_time;
         }
         add_samples(reader, r, a.cases, rest);
-        for (const reports::timeline& t : r.timelines) reader.at(a.cases, t.in_case).timelines.push_back(&t);
-        for (const reports::overlap& o : r.overlaps) overlaps[&reader.at(a.cases, o.in_case)].push_back(o);
+        for (const timeline& t : r.timelines) reader.at(a.cases, t.in_case).timelines.push_back(&t);
+        for (const overlap& o : r.overlaps) overlaps[&reader.at(a.cases, o.in_case)].push_back(o);
     }
     for (analysed_case& c : a.cases) {
         for (entry& e : c.entries) {
@@ -204,8 +204,7 @@ analysis group(std::vector<reports::run> runs) {
             for (const auto& [run, time] : more.first_of_run) first.push_back(time);
             if (!first.empty()) e.first_call = base::median(first);
         }
-        if (const auto found = overlaps.find(&c); found != overlaps.end())
-            c.overlaps = reports::summarise(found->second);
+        if (const auto found = overlaps.find(&c); found != overlaps.end()) c.overlaps = summarise(found->second);
     }
     // A run that was interrupted has named a case and no more.
     std::erase_if(a.cases, [](const analysed_case& c) {

@@ -59,7 +59,7 @@ json as_json(const entry& e) {
                         {"memory_bytes", e.model->memory},
                         {"pareto", e.model->on_front}};
     for (const call& c : e.calls) out["values"].push_back(c.run_time);
-    const reports::sample& typical = *e.typical().from;
+    const sample& typical = *e.typical().from;
     const time_ns begin = first(typical.arrivals);
     out["typical"] = {{"repetition", typical.repetition},
                       {"arrivals", numbers(typical.arrivals, begin)},
@@ -74,18 +74,18 @@ json arrivals_of(const analysed_case& c) {
     json rows = json::array();
     const std::size_t most = std::max<std::size_t>(1, most_cells / static_cast<std::size_t>(c.in.ranks));
     for (std::size_t i = 0; i < std::min(most, e.calls.size()); ++i) {
-        const reports::sample& s = *e.calls[i].from;
+        const sample& s = *e.calls[i].from;
         rows.push_back(numbers(s.arrivals, first(s.arrivals)));
     }
     return {{"name", e.name}, {"invocations", e.calls.size()}, {"rows", std::move(rows)}};
 }
 
-json as_json(const reports::timeline& t) {
+json as_json(const timeline& t) {
     const time_ns begin = first(t.arrivals);
     json ranks = json::array();
     for (const auto& steps : t.steps) {
         json list = json::array();
-        for (const reports::timeline_step& s : steps)
+        for (const timeline_step& s : steps)
             list.push_back({s.kind, s.peer, (s.begin - begin).count(), (s.end - begin).count()});
         ranks.push_back(std::move(list));
     }
@@ -95,7 +95,7 @@ json as_json(const reports::timeline& t) {
             {"steps", std::move(ranks)}};
 }
 
-json as_json(const reports::overlap_summary& o) {
+json as_json(const overlap_summary& o) {
     return {{"name", o.name},         {"method", o.method},
             {"tests", o.tests},       {"samples", o.samples},
             {"total", o.total},       {"computation", o.computation},
@@ -128,9 +128,9 @@ json as_json(const analysed_case& c) {
              {"timelines", json::array()},
              {"overlaps", json::array()}};
     for (const entry& e : c.entries) out["contestants"].push_back(as_json(e));
-    for (const reports::timeline* t : c.timelines)
+    for (const timeline* t : c.timelines)
         if (!t->arrivals.empty()) out["timelines"].push_back(as_json(*t));
-    for (const reports::overlap_summary& o : c.overlaps) out["overlaps"].push_back(as_json(o));
+    for (const overlap_summary& o : c.overlaps) out["overlaps"].push_back(as_json(o));
     if (c.choice)
         out["choice"] = {{"picked", c.choice->picked},
                          {"fastest", c.choice->fastest},
@@ -139,8 +139,8 @@ json as_json(const analysed_case& c) {
     return out;
 }
 
-json as_json(const reports::run& r) {
-    const reports::conditions& h = r.how;
+json as_json(const run& r) {
+    const conditions& h = r.how;
     return {{"file", r.file},
             {"command", h.command},
             {"started", h.started},
@@ -186,13 +186,13 @@ std::string summary(const analysis& a) {
     for (const auto& [ranks, hosts] : sizes)
         places.insert(fmt::format("{} on {}", base::counted(ranks, "rank"), base::counted(hosts, "host")));
     std::set<std::string> dates;
-    for (const reports::run& r : a.runs) dates.insert(r.how.started);
+    for (const run& r : a.runs) dates.insert(r.how.started);
     dates.erase("");
     std::string when;
     if (!dates.empty()) when = fmt::format(", measured {}", *dates.begin());
     if (dates.size() > 1) when += fmt::format(" to {}", *dates.rbegin());
     time_ns clock{};
-    for (const reports::run& r : a.runs) clock = std::max(clock, r.how.clock_error);
+    for (const run& r : a.runs) clock = std::max(clock, r.how.clock_error);
     if (clock > time_ns{}) when += fmt::format("; clocks agree within {}", format_time(clock));
     return fmt::format("{}: {} of {}{}", enumerate({places.begin(), places.end()}),
                        base::counted(a.cases.size(), "case"), enumerate({collectives.begin(), collectives.end()}),
@@ -203,7 +203,7 @@ json as_json(const analysis& a) {
     json out{
         {"summary", summary(a)}, {"references", a.references()}, {"cases", json::array()}, {"runs", json::array()}};
     for (const analysed_case& c : a.cases) out["cases"].push_back(as_json(c));
-    for (const reports::run& r : a.runs) out["runs"].push_back(as_json(r));
+    for (const run& r : a.runs) out["runs"].push_back(as_json(r));
     if (const auto s = summarise_model(a))
         out["model"] = {{"name", a.model}, {"median_error", s->median}, {"worst_error", s->worst}, {"rows", s->rows}};
     return out;

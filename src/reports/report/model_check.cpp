@@ -44,7 +44,7 @@ double simulated(const model& network, const algorithm& a, const std::vector<sch
 }
 
 /// The schedules for one call. The simulator's time begins at the first arrival.
-std::vector<schedule> plan(const algorithm& a, problem p, const reports::sample& s) {
+std::vector<schedule> plan(const algorithm& a, problem p, const sample& s) {
     p.arrivals = s.predicted.empty() ? s.arrivals : s.predicted;
     const time_ns begin = *std::ranges::min_element(p.arrivals);
     for (time_ns& t : p.arrivals) t -= begin;
@@ -59,13 +59,13 @@ model_check check(const analysed_case& c, const entry& e, const model& network) 
     std::size_t steps = 0;
     for (const schedule& s : all) steps += s.steps.size();
 
-    std::vector<const reports::sample*> chosen;
+    std::vector<const sample*> chosen;
     const std::size_t count = steps * most_calls > most_steps ? 1 : std::min(most_calls, e.calls.size());
     for (std::size_t i = 0; count > 1 && i < count; ++i) chosen.push_back(e.calls[i * e.calls.size() / count].from);
     if (chosen.empty()) chosen.push_back(e.typical().from);
 
     std::vector<double> times;
-    for (const reports::sample* s : chosen) {
+    for (const sample* s : chosen) {
         if (a.arrival_aware && count > 1) all = plan(a, p, *s);
         std::vector<time_ns> arrivals = s->arrivals;
         const time_ns begin = *std::ranges::min_element(arrivals);

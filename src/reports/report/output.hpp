@@ -24,10 +24,10 @@ std::string as_page(const analysis& a);
 /// A field of a CSV file, in quotes where it needs them: arrival patterns have commas, host names may have anything.
 std::string csv_field(std::string_view text);
 /// A row per sample and rank, of every stage, with a line of column names.
-void write_csv(std::ostream& out, std::span<const reports::run> runs);
+void write_csv(std::ostream& out, std::span<const run> runs);
 
 /// The verbose table of ReproMPI, measured samples only: process, test, nrep, msize_bytes, errorcode (1: the sample is
 /// late), and start and end on the local and on the common clock; we only have the latter.
-void write_repro(std::ostream& out, std::span<const reports::run> runs);
+void write_repro(std::ostream& out, std::span<const run> runs);
 
 }  // namespace rubato::reports

@@ -9,17 +9,17 @@
 namespace rubato::reports {
 namespace {
 
-std::string_view name_of(reports::stage s) {
+std::string_view name_of(stage s) {
     switch (s) {
-        case reports::stage::warmup: return "warmup";
-        case reports::stage::screen: return "screen";
-        case reports::stage::measure: break;
+        case stage::warmup: return "warmup";
+        case stage::screen: return "screen";
+        case stage::measure: break;
     }
     return "measure";
 }
 
-const reports::measured_case* find_case(const reports::run& r, std::int32_t number) {
-    const auto found = std::ranges::find(r.cases, number, &reports::measured_case::number);
+const measured_case* find_case(const run& r, std::int32_t number) {
+    const auto found = std::ranges::find(r.cases, number, &measured_case::number);
     return found == r.cases.end() ? nullptr : &*found;
 }
 
@@ -34,18 +34,17 @@ std::string csv_field(std::string_view text) {
     return out + '"';
 }
 
-void write_csv(std::ostream& out, std::span<const reports::run> runs) {
+void write_csv(std::ostream& out, std::span<const run> runs) {
     out << "file,run,collective,bytes,pattern,datatype,op,root,ranks,contestant,segments,stage,repetition,late,rank,"
            "host,"
            "arrival_ns,exit_ns,predicted_ns,bound_ns,begun_early,by_tree\n";
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        const reports::run& r = runs[i];
-        for (const reports::sample& s : r.samples) {
-            const reports::measured_case* c = find_case(r, s.in_case);
+        const run& r = runs[i];
+        for (const sample& s : r.samples) {
+            const measured_case* c = find_case(r, s.in_case);
             if (c == nullptr) continue;
-            const auto who = std::ranges::find_if(r.contestants, [&](const reports::contestant& k) {
-                return k.in_case == s.in_case && k.name == s.name;
-            });
+            const auto who = std::ranges::find_if(
+                r.contestants, [&](const contestant& k) { return k.in_case == s.in_case && k.name == s.name; });
             const std::string begin = fmt::format(
                 "{},{},{},{},{},{},{},{},{},{},{},{},{},{}", csv_field(r.file), i, c->collective, c->bytes,
                 csv_field(c->pattern), c->datatype, c->op, c->root, r.how.ranks(), csv_field(s.name),
@@ -59,8 +58,8 @@ void write_csv(std::ostream& out, std::span<const reports::run> runs) {
     }
 }
 
-void write_repro(std::ostream& out, std::span<const reports::run> runs) {
-    for (const reports::run& r : runs) {
+void write_repro(std::ostream& out, std::span<const run> runs) {
+    for (const run& r : runs) {
         out << fmt::format(
             "#Command-line arguments: {}\n#@nprocs={}\n#@clocktype=global\n#@sync={}\n#@window_tolerance={}\n",
             r.how.command, r.how.ranks(), r.how.start, seconds(r.how.tolerance));
@@ -68,10 +67,10 @@ void write_repro(std::ostream& out, std::span<const reports::run> runs) {
     }
     out << fmt::format("process {:>50} {:>10} {:>12} {:>10} {:>14} {:>14} {:>14} {:>14}\n", "test", "nrep",
                        "msize_bytes", "errorcode", "loc_tstart_sec", "loc_tend_sec", "gl_tstart_sec", "gl_tend_sec");
-    for (const reports::run& r : runs) {
-        for (const reports::sample& s : r.samples) {
-            const reports::measured_case* c = find_case(r, s.in_case);
-            if (c == nullptr || s.stage != reports::stage::measure) continue;
+    for (const run& r : runs) {
+        for (const sample& s : r.samples) {
+            const measured_case* c = find_case(r, s.in_case);
+            if (c == nullptr || s.stage != stage::measure) continue;
             std::string test = fmt::format("{}|{}", s.name, c->pattern);
             std::ranges::replace(test, ' ', '_');  // columns are parted by blanks
             for (std::size_t k = 0; k < s.arrivals.size(); ++k) {

@@ -26,10 +26,10 @@ std::pair<std::string_view, std::int64_t> native_parts(std::string_view name, st
 }
 
 /// Nothing if it is no contender.
-std::optional<way> way_of(const reports::entry& e, collective what, std::int32_t ranks, std::int64_t bytes,
+std::optional<way> way_of(const entry& e, collective what, std::int32_t ranks, std::int64_t bytes,
                           const contenders& who) {
     const std::int64_t vector = bytes / traits(what).sized_chunks(ranks);
-    if (e.name == reports::native_default) return way{};
+    if (e.name == native_default) return way{};
     if (e.native()) {
         if (who.of == nullptr || !e.name.starts_with("native:")) return std::nullopt;
         const auto [name, segment] = native_parts(e.name, vector);
@@ -58,9 +58,9 @@ struct measured_problem {
     }
 };
 
-time_ns median_of(const reports::entry& e, double call::*what) {
+time_ns median_of(const entry& e, double call::*what) {
     std::vector<double> all;
-    for (const reports::call& c : e.calls) all.push_back(c.*what);
+    for (const call& c : e.calls) all.push_back(c.*what);
     return time_ns(std::llround(base::median(all)));
 }
 
@@ -81,17 +81,17 @@ timed_problem timed(const key& k, const measured_problem& m) {
 
 std::vector<timed_problem> measured_ways(const std::vector<std::string>& files, const contenders& who) {
     std::map<key, measured_problem> found;
-    const reports::analysis a = reports::group(reports::read(files));
-    for (const reports::analysed_case& c : a.cases) {
+    const analysis a = group(read(files));
+    for (const analysed_case& c : a.cases) {
         const collective what = parse_collective(c.in.collective);
         if (traits(what).on_graph) continue;
         measured_problem& m = found[{what, c.in.ranks, c.bytes}];
-        for (const reports::entry& e : c.entries) {
+        for (const entry& e : c.entries) {
             const std::optional<way> w = way_of(e, what, c.in.ranks, c.bytes, who);
             if (!w || !e.measured()) continue;
             const std::string pattern = fmt::format("{}, root {}", c.pattern, c.in.root);
-            m.patterns[pattern] = median_of(e, &reports::call::imbalance);
-            m.times_of(*w)[pattern] = median_of(e, &reports::call::run_time);
+            m.patterns[pattern] = median_of(e, &call::imbalance);
+            m.times_of(*w)[pattern] = median_of(e, &call::run_time);
         }
     }
     std::vector<timed_problem> all;

@@ -157,9 +157,9 @@ std::vector<schedule> by_arrival_all(const problem& p, std::span<const rank> who
 /// Cost: R rounds of alpha + m/N (beta + gamma), R = n + N - 1 if all arrive together and P is a power of two;
 /// sometimes a round more if it is none. clairvoyant_plus has as many or fewer: it serves the last ranks to arrive
 /// first, and its root never sends, so those with least time always have a partner.
-schedules::rounds clairvoyant_rounds(const problem& p, std::span<const rank> who) {
-    const schedules::instance in = schedules::instance_of(p);
-    return who.size() == 1 ? schedules::generate(in, who.front()) : schedules::generate(in);
+rounds clairvoyant_rounds(const problem& p, std::span<const rank> who) {
+    const instance in = instance_of(p);
+    return who.size() == 1 ? generate(in, who.front()) : generate(in);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string rate_text(double ns) { return fmt::format("{:.4g} ns/B", ns); }
 std::string speed_text(double bytes_per_second) { return fmt::format("{:.4g} MB/s", bytes_per_second / 1e6); }
 
 std::string library_name() {
-    std::string name = command::library_version();
+    std::string name = library_version();
     name.resize(std::min(name.find(','), name.size()));
     std::ranges::replace(name, '\t', ' ');
     return name;
@@ -296,7 +296,7 @@ Examples:
         status = under_mpi(MPI_THREAD_SINGLE, [&o](int me, int ranks, bool& alone) {
             const engine::measure_settings how = settings_of(*o, ranks);
             // Before a measurement of minutes. Only rank 0 writes, so only rank 0 checks.
-            command::throw_together([&] {
+            throw_together([&] {
                 if (me == 0) base::output_file{o->file};
             });
             alone = true;

@@ -17,8 +17,6 @@
 namespace rubato::command {
 namespace {
 
-using command::experiment;
-
 constexpr const char* another = "another rank has a wrong result";
 
 /// A call of the program on this rank.
@@ -111,7 +109,7 @@ public:
         const time_ns zero = own_time() + (time_ns(begin[0]) - clock.now());
         noise::processor processor = detours_.of(me_);
         std::this_thread::sleep_until(std::chrono::steady_clock::time_point(zero));
-        const command::noise_maker disturbs(detours_, me_, zero);
+        const noise_maker disturbs(detours_, me_, zero);
         for (const simulator::program_event& e : p_.events) {
             compute(processor, zero, e.computing[me_]);
             if (e.call == p_.calls.size()) continue;
@@ -242,7 +240,7 @@ bool run_program(const run_program_options& o, int me, int ranks) {
     simulator::played_program expected;
     communicators on;
     mpi::communicator& all = on.get("");
-    command::throw_together([&] {
+    throw_together([&] {
         p = simulator::read_program(o.file, ranks);
         const simulator::program_plan plan = plan_for(p, o.plan);
         if (!o.noise_text.empty()) detours = parse_noise(o.noise_text);

@@ -85,7 +85,7 @@ bool serve_one(desk& work, int& helpers) {
 std::vector<std::string> lead(std::size_t count, const std::function<std::string(std::size_t)>& work) {
     desk pieces(count);
     progress_line shown;
-    int helpers = command::count_ranks() - 1;
+    int helpers = count_ranks() - 1;
     {
         const std::jthread own([&] {
             for (std::int64_t i = pieces.next(); i >= 0; i = pieces.next())
@@ -111,9 +111,7 @@ void help(const std::function<std::string(std::size_t)>& work) {
 }
 
 /// Collective: the first rank on which something is wrong; the number of ranks if there is none.
-std::int64_t first_wrong(bool here) {
-    return command::among_ranks(here ? command::own_rank() : command::count_ranks(), MPI_MIN);
-}
+std::int64_t first_wrong(bool here) { return among_ranks(here ? own_rank() : count_ranks(), MPI_MIN); }
 
 }  // namespace
 
@@ -127,13 +125,13 @@ std::optional<int> tune_on_ranks(const std::function<void(const work_sharing&)>&
         tune([&met](std::size_t count,
                     const std::function<std::string(std::size_t)>& work) -> std::optional<std::vector<std::string>> {
             met = true;
-            if (first_wrong(false) < command::count_ranks()) throw error("");  // a rank says what it is
-            if (command::own_rank() == 0) return lead(count, work);
+            if (first_wrong(false) < count_ranks()) throw error("");  // a rank says what it is
+            if (own_rank() == 0) return lead(count, work);
             help(work);
             return std::nullopt;
         });
     } catch (const std::exception& e) {
-        const bool speaks = met ? *e.what() != '\0' : first_wrong(true) == command::own_rank();
+        const bool speaks = met ? *e.what() != '\0' : first_wrong(true) == own_rank();
         if (speaks) fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
     }

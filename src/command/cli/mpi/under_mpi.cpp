@@ -11,14 +11,14 @@ int under_mpi(int threads, const std::function<int(int, int, bool&)>& work) {
     int level = 0;
     engine::check(MPI_Init_thread(nullptr, nullptr, threads, &level), "MPI_Init_thread");
     engine::check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    const int me = command::own_rank();
+    const int me = own_rank();
     bool alone = false;
     int status = 0;
     try {
-        status = work(me, command::count_ranks(), alone);
+        status = work(me, count_ranks(), alone);
     } catch (const std::exception& e) {
         alone = alone || dynamic_cast<const error*>(&e) == nullptr;  // such as too little memory
-        if (me == 0 || (alone && dynamic_cast<const command::common_error*>(&e) == nullptr))
+        if (me == 0 || (alone && dynamic_cast<const common_error*>(&e) == nullptr))
             fmt::print(stderr, "rubato: {}\n", e.what());
         status = 2;
         if (alone) MPI_Abort(MPI_COMM_WORLD, status);

@@ -26,13 +26,11 @@
 namespace rubato::schedules {
 namespace {
 
-using schedules::relay;
-
 /// The round after which the root has each segment complete.
-std::vector<std::int64_t> completions(const schedules::rounds& r, const problem& p) {
+std::vector<std::int64_t> completions(const rounds& r, const problem& p) {
     std::vector<std::int64_t> round(p.segments, -1);
     for (std::size_t k = 0; k < r.busy.size(); ++k)
-        for (const schedules::transfer& t : r.transfers_of(k))
+        for (const transfer& t : r.transfers_of(k))
             if (t.to == p.root.value) round[t.segment] = r.busy[k].number;
     return round;
 }
@@ -100,8 +98,8 @@ std::vector<schedule> allreduce_clairvoyant_tree(const problem& p, std::span<con
     }
     problem to_first = p;
     to_first.root = line.front();
-    const schedules::rounds r = schedules::generate_latest_first(schedules::instance_of(to_first));
-    return schedules::schedules_of(to_first, r, who, spread(p, line, completions(r, to_first), who));
+    const rounds r = generate_latest_first(instance_of(to_first));
+    return schedules_of(to_first, r, who, spread(p, line, completions(r, to_first), who));
 }
 
 }  // namespace rubato::schedules
