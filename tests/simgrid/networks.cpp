@@ -45,7 +45,7 @@ double compare(const simulator::routes& by, const refereed& c, const char* patte
     p.arrivals = parse_arrivals(pattern, p.ranks);
     p.round_time = std::chrono::milliseconds(1);
     const layout sizes = layout::uniform(c.chunk);
-    shape_table ranks = shapes_of(a, p, std::span(&sizes, 1));
+    schedules::shape_table ranks = simulator::shapes_of(a, p, std::span(&sizes, 1));
     const simulator::mapping where = simulator::linear_mapping(16, by.net().endpoints());
     const std::vector<double> theirs = exits_by_simgrid(by, where, m, ranks, p.arrivals);
     const std::vector<time_ns> ours = simulate_on(by, where, model{m}, ranks, p.arrivals).exits;

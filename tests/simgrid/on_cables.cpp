@@ -15,6 +15,9 @@ namespace rubato {
 namespace {
 
 namespace sg = simgrid::s4u;
+using schedules::shape;
+using schedules::shape_step;
+using schedules::shape_table;
 
 /// One run.
 class network_run {
@@ -136,7 +139,7 @@ private:
 }  // namespace
 
 std::vector<double> exits_by_simgrid(const simulator::routes& r, const simulator::mapping& where, const loggp& m,
-                                     shape_table& ranks, std::span<const time_ns> arrivals) {
+                                     schedules::shape_table& ranks, std::span<const time_ns> arrivals) {
     return apart(ranks.ranks(), [&] { return network_run(r, where, m, ranks, arrivals).exits(); });
 }
 

@@ -24,6 +24,9 @@ namespace rubato {
 namespace {
 
 namespace sg = simgrid::s4u;
+using schedules::shape;
+using schedules::shape_step;
+using schedules::shape_table;
 
 constexpr double latency = 20e-6;  // s
 constexpr double per_byte = 8e-9;  // s per byte
@@ -139,7 +142,7 @@ struct comparison {
 comparison compare(const model& m, shape_table& ranks, std::span<const time_ns> arrivals, play how) {
     comparison c;
     const std::vector<double> theirs = apart(ranks.ranks(), [&] { return star(ranks, arrivals, how).exits(); });
-    const std::vector<time_ns> ours = simulate(m, ranks, arrivals).exits;
+    const std::vector<time_ns> ours = simulator::simulate(m, ranks, arrivals).exits;
     c.theirs = std::ranges::max(theirs);
     c.ours = static_cast<double>(std::ranges::max(ours).count()) / 1e9;
     for (std::size_t r = 0; r < ours.size(); ++r)
@@ -193,7 +196,7 @@ int main() {
             p.round_time = time_ns(100000);
             const layout sizes = layout::uniform(c.chunk);
             const std::vector<schedule> all = build_all(a, p);
-            shape_table ranks = shapes_of(all, std::span(&sizes, 1));
+            shape_table ranks = schedules::shapes_of(all, std::span(&sizes, 1));
             const comparison exact = compare(ports, ranks, p.arrivals, play::ports);
             const comparison shared = compare(free, ranks, p.arrivals, play::free);
             const double more = shared.ours / shared.theirs - 1;

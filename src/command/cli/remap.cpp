@@ -203,7 +203,7 @@ base::json as_json(const simulator::metrics& m) {
 void remap(const CLI::App& app, const remap_options& o) {
     const base::output_file ranks_out(o.rankfile);
     const base::output_file machines_out(o.machinefile);
-    if (o.search == "genetic" && app.count("--steps") > 0)
+    if (o.search == "genetic" && is_given(app, "--steps"))
         throw error("--steps has no effect", "the genetic algorithm ends by itself", "leave it out");
     const simulator::network net = simulator::parse_network(o.network_text);
     const simulator::routes r = simulator::route(net, o.routing);

@@ -119,6 +119,7 @@ int collect(const char* name, MPI_Comm comm, mpi::call c, const int* counts = nu
 }  // namespace rubato::libnbc
 
 using namespace rubato;
+using namespace rubato::libnbc;
 using namespace rubato::mpi;
 
 int PAT_Init(void) {
