@@ -1,9 +1,12 @@
 #include "base/files/json.hpp"
 
+#include "base/core/overloaded.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <concepts>
 
 namespace rubato::base {
 namespace {
@@ -61,26 +64,26 @@ std::string json::dump(int indent) const {
 }
 
 void json::append_to(std::string& out, int indent, int depth) const {
-    if (const auto* const text = std::get_if<std::string>(&value_)) out += text_of(*text);
-    if (const auto* const x = std::get_if<double>(&value_)) out += text_of(*x);
-    if (const auto* const n = std::get_if<std::int64_t>(&value_)) out += fmt::format("{}", *n);
-    if (const auto* const n = std::get_if<std::uint64_t>(&value_)) out += fmt::format("{}", *n);
-    if (const auto* const b = std::get_if<bool>(&value_)) out += *b ? "true" : "false";
-    if (std::holds_alternative<std::nullptr_t>(value_)) out += "null";
-    const auto* const all = std::get_if<items>(&value_);
-    if (all == nullptr) return;
+    std::visit(overloaded{[&](std::nullptr_t) { out += "null"; }, [&](bool b) { out += b ? "true" : "false"; },
+                          [&](std::integral auto n) { out += fmt::format("{}", n); },
+                          [&](const items& all) { append_items(all, out, indent, depth); },
+                          [&](double x) { out += text_of(x); }, [&](const std::string& text) { out += text_of(text); }},
+               value_);
+}
+
+void json::append_items(const items& all, std::string& out, int indent, int depth) {
     const auto new_line = [&](int deep) {
         if (indent >= 0) out += '\n' + std::string(static_cast<std::size_t>(indent * deep), ' ');
     };
-    out += all->named ? '{' : '[';
-    for (std::size_t i = 0; i < all->values.size(); ++i) {
+    out += all.named ? '{' : '[';
+    for (std::size_t i = 0; i < all.values.size(); ++i) {
         if (i > 0) out += ',';
         new_line(depth + 1);
-        if (all->named) out += text_of(all->keys[i]) + (indent >= 0 ? ": " : ":");
-        all->values[i].append_to(out, indent, depth + 1);
+        if (all.named) out += text_of(all.keys[i]) + (indent >= 0 ? ": " : ":");
+        all.values[i].append_to(out, indent, depth + 1);
     }
-    if (!all->values.empty()) new_line(depth);
-    out += all->named ? '}' : ']';
+    if (!all.values.empty()) new_line(depth);
+    out += all.named ? '}' : ']';
 }
 
 }  // namespace rubato::base

@@ -67,6 +67,7 @@ private:
     };
 
     void append_to(std::string& out, int indent, int depth) const;
+    static void append_items(const items& all, std::string& out, int indent, int depth);
 
     std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, items> value_{};
 };

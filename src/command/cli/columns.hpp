@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <numeric>
 
 namespace rubato::command {
 
@@ -43,6 +44,13 @@ struct column {
 
 template <class Row>
 using columns = std::vector<column<Row>>;
+
+/// The rows of columns of things that have numbers.
+inline std::vector<std::size_t> numbers_to(std::size_t end) {
+    std::vector<std::size_t> all(end);
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+}
 
 /// The table, with its titles.
 template <class Row>

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <ranges>
 #include <set>
 #include <thread>
 #include <utility>
@@ -69,7 +68,7 @@ std::string as_text(const program_result& r) {
     out += fmt::format("computing  {} on average, from {} (rank {}) to {} (rank {})\n", format_time(mean),
                        format_time(*least), least - busy.begin(), format_time(*most), most - busy.begin());
     if (r.evened) out += fmt::format("rank {} computes as long as the median of the others\n", *r.evened);
-    return out + '\n' + as_table(columns_of(r), std::views::iota(std::size_t{0}, p.calls.size()));
+    return out + '\n' + as_table(columns_of(r), numbers_to(p.calls.size()));
 }
 
 std::string as_json(const program_result& r) {
@@ -80,7 +79,7 @@ std::string as_json(const program_result& r) {
     out.update({{"messages", r.played.messages},
                 {"computing_ns", r.played.computing},
                 {"exit_ns", r.played.exits},
-                {"calls", as_array(columns_of(r), std::views::iota(std::size_t{0}, r.played.calls.size()))}});
+                {"calls", as_array(columns_of(r), numbers_to(r.played.calls.size()))}});
     return pretty(out);
 }
 

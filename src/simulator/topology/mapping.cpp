@@ -24,7 +24,7 @@ std::vector<std::int32_t> places_of(const network& net, const mapping& where) {
     std::vector<vertex> left;  // switches with ranks
     for (const vertex endpoint : where) left.push_back(net.switch_of(endpoint));
     std::ranges::sort(left);
-    left.erase(std::ranges::unique(left).begin(), left.end());
+    left.erase(std::unique(left.begin(), left.end()), left.end());
     std::vector<std::uint32_t> turn(net.vertices());
     std::uint32_t next = 0;
     for (vertex here = left.front();;) {

@@ -27,7 +27,7 @@ constexpr std::uint64_t most_entries = std::uint64_t{1} << 30;  // two bytes eac
 tree_to::tree_to(const network& net) : net_(&net), next_(net.vertices()), seen_(net.vertices()) {
     for (vertex e = 0; e < net.endpoints(); ++e) used_.push_back(net.switch_of(e));
     std::ranges::sort(used_);
-    used_.erase(std::ranges::unique(used_).begin(), used_.end());
+    used_.erase(std::unique(used_.begin(), used_.end()), used_.end());
 }
 
 std::optional<vertex> tree_to::read(std::span<const port> row, vertex to) {

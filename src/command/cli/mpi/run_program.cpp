@@ -11,7 +11,6 @@
 #include "engine/mpi/datatype.hpp"
 #include "engine/mpi/process_topology.hpp"
 
-#include <ranges>
 #include <thread>
 
 namespace rubato::command {
@@ -215,8 +214,7 @@ std::string as_text(const run_program_options& o, const simulator::program& p, c
                        base::counted(p.ranks, "rank"), base::counted(p.events.size(), "call"),
                        base::counted(s.messages, "message"), o.model_text, disturbed, time(e.value), time(e.low),
                        time(e.high), base::counted(m.run_times.size(), "time"), format_time(simulated),
-                       difference(simulated, e.value),
-                       as_table(columns_of(p, s, m), std::views::iota(std::size_t{0}, p.calls.size())));
+                       difference(simulated, e.value), as_table(columns_of(p, s, m), numbers_to(p.calls.size())));
 }
 
 std::string as_json(const run_program_options& o, const simulator::program& p, const simulator::played_program& s,
@@ -228,7 +226,7 @@ std::string as_json(const run_program_options& o, const simulator::program& p, c
                    {"right", m.wrong.empty()},
                    {"simulated_ns", std::ranges::max(s.exits)},
                    {"measured_ns", m.run_times},
-                   {"calls", as_array(columns_of(p, s, m), std::views::iota(std::size_t{0}, p.calls.size()))}},
+                   {"calls", as_array(columns_of(p, s, m), numbers_to(p.calls.size()))}},
                   -1);
 }
 

@@ -190,8 +190,8 @@ schedule along_edges(const problem& p, rank me, bool by_arrival) {
 schedule reduced_along_edges(const problem& p, rank me, bool by_arrival) {
     std::vector<graph_edge> edges = edges_of(p, me);
     std::ranges::sort(edges, {}, [](const graph_edge& e) { return std::tuple(e.from, e.to, e.input); });
-    const auto repeated = std::ranges::unique(edges, {}, [](const graph_edge& e) { return std::pair(e.from, e.to); });
-    edges.erase(repeated.begin(), repeated.end());
+    const auto same = [](const graph_edge& a, const graph_edge& b) { return a.from == b.from && a.to == b.to; };
+    edges.erase(std::unique(edges.begin(), edges.end(), same), edges.end());
     put_in_order(edges, p, by_arrival);
     // In the order in which they are combined. It does not depend on this rank: all that have the same sources get the
     // same bits.
