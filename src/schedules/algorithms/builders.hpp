@@ -16,6 +16,10 @@ namespace rubato::schedules {
 #define EARLY_TOGETHER(c, n, f, source) std::vector<schedule> f(const problem&, std::span<const rank>);
 #include "schedules/algorithms/table.def"
 
+#ifdef __clang__
+#pragma GCC diagnostic error "-Wmissing-prototypes"
+#else
 #pragma GCC diagnostic error "-Wmissing-declarations"
+#endif
 
 }  // namespace rubato::schedules
