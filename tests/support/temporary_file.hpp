@@ -12,9 +12,9 @@ namespace rubato {
 class temporary_file {
 public:
     explicit temporary_file(const std::string& text) {
-        const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+        const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
         static int count = 0;
-        path_ = testing::TempDir() + test->test_suite_name() + "." + test->name() + std::to_string(++count);
+        path_ = ::testing::TempDir() + test->test_suite_name() + "." + test->name() + std::to_string(++count);
         std::ofstream(path_) << text;
     }
     temporary_file(const temporary_file&) = delete;

@@ -77,9 +77,9 @@ void for_many(Check check) {
     for (std::int32_t ranks = 1; ranks <= 40; ++ranks) {
         for (std::int32_t root = 0; root < ranks; root += some_or_all(1 + ranks / 8, 1)) {
             for (const std::int32_t k : {2, 3, 4, 5, 8, 50, 2147483647}) {
-                SCOPED_TRACE(testing::Message() << "ranks " << ranks << " root " << root << " k " << k);
+                SCOPED_TRACE(::testing::Message() << "ranks " << ranks << " root " << root << " k " << k);
                 check(ranks, root, k);
-                if (testing::Test::HasFatalFailure()) return;
+                if (::testing::Test::HasFatalFailure()) return;
             }
         }
     }
@@ -160,7 +160,7 @@ TEST(tree, fibonacci_is_optimal) {
     for (const std::int32_t k : {1, 2, 3, 4, 7, 50, 2147483647}) {
         for (const std::int32_t ranks : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 21, 33, 64, 100}) {
             for (const std::int32_t root : {0, ranks / 2, ranks - 1}) {
-                SCOPED_TRACE(testing::Message() << "ranks " << ranks << " root " << root << " k " << k);
+                SCOPED_TRACE(::testing::Message() << "ranks " << ranks << " root " << root << " k " << k);
                 const auto trees = all_ranks(fibonacci_tree, ranks, root, k);
                 expect_tree(trees, rank(root));
                 const std::int32_t delay = std::min(k, 1000);

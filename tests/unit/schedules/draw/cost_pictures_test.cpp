@@ -1,15 +1,13 @@
 #include "schedules/draw/cost_pictures.hpp"
 
+#include "support/occurrences.hpp"
+
 #include <gtest/gtest.h>
 
 namespace rubato::schedules {
 namespace {
 
-std::size_t occurrences(const std::string& text, std::string_view what) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-    return n;
-}
+using testing::occurrences;
 
 TEST(draw_map, has_a_field_for_each_problem_and_a_legend) {
     const std::string svg =

@@ -2,6 +2,7 @@
 
 #include "rubato/algorithm.hpp"
 #include "rubato/builder.hpp"
+#include "support/occurrences.hpp"
 #include "support/problems.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 
 namespace rubato::schedules {
 namespace {
+
+using testing::occurrences;
 
 problem make_problem(collective what, std::int32_t ranks) {
     problem p;
@@ -31,12 +34,6 @@ std::vector<schedule> chain(const problem& p, std::uint32_t parts) {
         all.push_back(std::move(b).finish());
     }
     return all;
-}
-
-std::size_t occurrences(const std::string& text, std::string_view what) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
-    return n;
 }
 
 TEST(timetable, a_binomial_tree_takes_the_logarithm_of_its_ranks) {

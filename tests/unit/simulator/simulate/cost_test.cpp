@@ -12,9 +12,9 @@ namespace {
 
 using testing::registered;
 
-constexpr std::int64_t s = 100;
+constexpr std::int64_t size = 100;
 
-cost count(const std::vector<schedule>& all, std::int64_t bytes = s) {
+cost count(const std::vector<schedule>& all, std::int64_t bytes = size) {
     const std::vector<layout> sizes{layout::uniform(bytes)};
     return rubato::count_cost(all, sizes);
 }
@@ -33,7 +33,7 @@ TEST(cost, flat_tree) {
     for (const std::int32_t ranks : {2, 5, 16}) {
         const cost c = count(hand_made::flat_bcast(ranks));
         EXPECT_EQ(c.rounds, 1);
-        EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), (ranks - 1) * (7 + s * 3.));
+        EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), (ranks - 1) * (7 + size * 3.));
         EXPECT_EQ(rubato::descriptor_memory(simple(), c), 32 * (ranks - 1));
     }
 }
@@ -45,8 +45,8 @@ TEST(cost, binomial_tree) {
             const cost c = count(testing::registered(id, ranks));
             EXPECT_EQ(c.rounds, n) << id;
             EXPECT_EQ(c.messages, ranks - 1);
-            EXPECT_EQ(c.bytes, (ranks - 1) * s);
-            EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), (ranks - 1) * (7 + s * 3.)) << id;
+            EXPECT_EQ(c.bytes, (ranks - 1) * size);
+            EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), (ranks - 1) * (7 + size * 3.)) << id;
         }
         EXPECT_EQ(rubato::descriptor_memory(simple(), count(testing::registered("bcast/binomial", ranks))), 32 * n);
     }
@@ -57,7 +57,7 @@ TEST(cost, personalised_binomial_tree) {
         const std::int32_t ranks = 1 << n;
         const cost c = count(hand_made::binomial_scatter(ranks));
         EXPECT_EQ(c.rounds, n);
-        EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), 7. * (ranks - 1) + s * 3. * ranks / 2 * n);
+        EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), 7. * (ranks - 1) + size * 3. * ranks / 2 * n);
         EXPECT_EQ(rubato::descriptor_memory(simple(), c), 32 * n);
     }
 }
@@ -65,7 +65,7 @@ TEST(cost, personalised_binomial_tree) {
 TEST(cost, kary_tree) {
     const cost c = count(hand_made::kary_bcast(13, 3));
     EXPECT_EQ(c.rounds, 2);
-    EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), 12 * (7 + s * 3.));
+    EXPECT_EQ(rubato::energy(simple(), c, time_ns(5)), 12 * (7 + size * 3.));
     EXPECT_EQ(rubato::descriptor_memory(simple(), c), 32 * 3);
 }
 
@@ -73,14 +73,14 @@ TEST(cost, per_rank) {
     const cost c = count(hand_made::binomial_scatter(4));
     ASSERT_EQ(c.ranks.size(), 4U);
     EXPECT_EQ(c.ranks[0].messages, 2);
-    EXPECT_EQ(c.ranks[0].bytes, 3 * s);
+    EXPECT_EQ(c.ranks[0].bytes, 3 * size);
     EXPECT_EQ(c.ranks[0].scratch, 0);
     EXPECT_EQ(c.ranks[1].messages, 0);
     EXPECT_EQ(c.ranks[2].messages, 1);
-    EXPECT_EQ(c.ranks[2].bytes, s);
-    EXPECT_EQ(c.ranks[2].scratch, 2 * s);
+    EXPECT_EQ(c.ranks[2].bytes, size);
+    EXPECT_EQ(c.ranks[2].scratch, 2 * size);
     EXPECT_EQ(c.messages, 3);
-    EXPECT_EQ(c.bytes, 4 * s);
+    EXPECT_EQ(c.bytes, 4 * size);
 }
 
 TEST(cost, rounds_are_the_messages_on_the_longest_chain) {
