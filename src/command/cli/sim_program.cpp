@@ -6,6 +6,7 @@
 #include "reports/exports/trace.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -28,6 +29,7 @@ struct program_result {
     std::optional<observed_program> seen{};  ///< without its program
     simulator::played_program played{};
     std::optional<std::size_t> evened{};  ///< the rank
+    std::optional<time_ns> bound{};       ///< where all links are alike: no algorithms can end earlier
 
     time_ns run_time() const { return std::ranges::max(played.exits); }
 };
@@ -62,6 +64,10 @@ std::string as_text(const program_result& r) {
     const auto [least, most] = std::ranges::minmax_element(busy);
     const time_ns mean = std::accumulate(busy.begin(), busy.end(), time_ns{}) / static_cast<std::int64_t>(busy.size());
     std::string out = fmt::format("{}\n\nrun time   {}\n", r.title, format_time(r.run_time()));
+    if (r.bound)
+        out += fmt::format("bound      {}; the run takes {:.2f} times as long\n", format_time(*r.bound),
+                           static_cast<double>(r.run_time().count()) /
+                               static_cast<double>(std::max(r.bound->count(), std::int64_t{1})));
     if (r.seen)
         out += fmt::format("observed   {}; {} of {} calls were kept, the time of the others counts as computing\n",
                            format_time(r.seen->took), r.seen->replayed, r.seen->calls);
@@ -73,6 +79,7 @@ std::string as_text(const program_result& r) {
 
 std::string as_json(const program_result& r) {
     base::json out{{"ranks", r.what.ranks}, {"run_time_ns", r.run_time()}};
+    if (r.bound) out["bound_ns"] = *r.bound;
     if (r.seen)
         out.update(
             {{"observed_ns", r.seen->took}, {"observed_calls", r.seen->calls}, {"replayed_calls", r.seen->replayed}});
@@ -183,6 +190,10 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
     how.cores = std::max(1U, std::thread::hardware_concurrency());
     on.set(how);
     r.played = simulator::play(r.what, network, plan, how, by);
+    if (!cables && !inside) {
+        const hockney linear = linear_costs(network);
+        r.bound = simulator::earliest_end(r.what, {time_ns(std::llround(linear.alpha)), linear.beta});
+    }
     r.title = fmt::format("{}: {}{}, {}, {}, model {}{}", o.file, base::counted(r.what.ranks, "rank"),
                           hosts.empty() ? "" : fmt::format(", hosts {}", hosts),
                           base::counted(r.what.events.size(), "call"), base::counted(r.played.messages, "message"),

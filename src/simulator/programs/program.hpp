@@ -5,6 +5,7 @@
 #include "rubato/model.hpp"
 #include "rubato/simulate.hpp"
 #include "schedules/schedule/shapes.hpp"
+#include "simulator/simulate/bound.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -84,6 +85,11 @@ using program_simulator =
 /// `by`: instead of the simulation under the model.
 RUBATO_API played_program play(const program& p, const model& network, const program_plan& plan,
                                const simulation_options& how, const program_simulator& by = {});
+
+/// When the last rank can end at the earliest, on links like this one, where ranks may run ahead of each other as far
+/// as their calls allow: the longest sum over ranks of computing and own link time where calls have roots, and of last
+/// arrivals and what comes after them elsewhere.
+RUBATO_API time_ns earliest_end(const program& p, const link& l);
 
 /// The same events as GOAL text, handed over in pieces: computing is calc, calls are the messages of their algorithms.
 /// Throws as `play` does.

@@ -311,6 +311,27 @@ played_program play(const program& p, const model& network, const program_plan& 
     return result;
 }
 
+time_ns earliest_end(const program& p, const link& l) {
+    std::vector<time_ns> free(static_cast<std::size_t>(p.ranks));
+    time_ns end{};
+    for (const program_event& e : p.events) {
+        const std::span<const std::int32_t> members = members_of(p, e);
+        const auto who = [&](std::size_t i) { return members.empty() ? i : static_cast<std::size_t>(members[i]); };
+        std::vector<time_ns> at;
+        for (std::size_t i = 0; i < e.computing.size(); ++i) at.push_back(free[who(i)] + e.computing[i]);
+        std::vector<time_ns> left = at;
+        if (e.call < p.calls.size()) {
+            const program_call& c = p.calls[e.call];
+            const std::int64_t bytes = c.chunk * traits(c.what).sized_chunks(static_cast<std::int32_t>(at.size()));
+            left = earliest_exits(c.what, at, c.root, bytes, l);
+            end = std::max(end, std::ranges::max(left));
+            if (!c.blocking) left = at;
+        }
+        for (std::size_t i = 0; i < left.size(); ++i) free[who(i)] = left[i];
+    }
+    return std::max(end, std::ranges::max(free));
+}
+
 void write_goal(const program& p, const model& network, const program_plan& plan,
                 const std::function<void(std::string_view)>& put) {
     std::vector<planned_call> planned = planned_calls(p, network, plan, {});

@@ -7,6 +7,8 @@
 // All bounds use the same argument: take the moment at which all but the k last ranks have arrived, and assume that
 // these have finished all they can do, at no cost. The rest takes the k last ranks at least so long. The bound is the
 // best over all k, and never earlier than the last arrival.
+//
+// Of one rank in a rooted collective: its own vector, or block, leaves its link, or the root's reaches it.
 #include "simulator/simulate/bound.hpp"
 
 #include "base/core/portable.hpp"
@@ -82,10 +84,31 @@ public:
         return end;
     }
 
+    /// A rank that sends so many bytes to the root, which is at its end at `end`.
+    std::vector<time_ns> sent(std::span<const time_ns> arrivals, double bytes, time_ns end) const {
+        std::vector<time_ns> exits;
+        for (const time_ns t : arrivals) exits.push_back(t + data(bytes));
+        exits[at_root()] = end;
+        return exits;
+    }
+    /// A rank that gets so many bytes of the root, which sends `times` as many.
+    std::vector<time_ns> received(std::span<const time_ns> arrivals, double bytes, double times) const {
+        const time_ns begin = arrivals[at_root()];
+        std::vector<time_ns> exits;
+        for (const time_ns t : arrivals) exits.push_back(std::max(t, begin + link_.latency + data(bytes)));
+        exits[at_root()] = begin + data(times * bytes);
+        return exits;
+    }
+    double vector() const { return bytes_; }
+    double bytes_of_block() const { return bytes_ / static_cast<double>(ranks_.size()); }
+    double others() const { return static_cast<double>(ranks_.size() - 1); }
+
     /// A message of the last rank has to reach all others.
     time_ns barrier() const { return last() + ceil_log2(static_cast<std::int64_t>(ranks_.size())) * link_.latency; }
 
 private:
+    std::size_t at_root() const { return static_cast<std::size_t>(root_); }
+
     struct arrival {
         time_ns time;
         std::int32_t who;
@@ -146,6 +169,18 @@ time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank ro
         case collective::neighbor_reduce: return b.last();  // the last rank may have no neighbours
     }
     return b.last();
+}
+
+std::vector<time_ns> earliest_exits(collective what, std::span<const time_ns> arrivals, rank root, std::int64_t bytes,
+                                    const link& l) {
+    const time_ns end = earliest_end(what, arrivals, root, bytes, l);
+    const bounds b(arrivals, root, bytes, l);
+    if (traits(what).on_graph || arrivals.size() == 1) return {arrivals.begin(), arrivals.end()};
+    const collective_traits& t = traits(what);
+    if (!t.rooted) return std::vector<time_ns>(arrivals.size(), end);
+    const double part = t.chunked() ? b.bytes_of_block() : static_cast<double>(bytes);
+    if (t.output == holders::root) return b.sent(arrivals, part, end);
+    return b.received(arrivals, part, t.chunked() ? b.others() : 1);
 }
 
 }  // namespace rubato::simulator

@@ -5,6 +5,7 @@
 #include "rubato/problem.hpp"
 
 #include <span>
+#include <vector>
 
 namespace rubato::simulator {
 
@@ -21,5 +22,10 @@ struct link {
 /// `bytes`: of the vector, or of the wider buffer in all. Bounds are derived in the source, per collective.
 RUBATO_API time_ns earliest_end(collective what, std::span<const time_ns> arrivals, rank root, std::int64_t bytes,
                                 const link& l);
+
+/// When each rank can leave at the earliest. Of a rooted collective a rank leaves when its own part is done, and may
+/// then be ahead of others for several calls; of all others together.
+RUBATO_API std::vector<time_ns> earliest_exits(collective what, std::span<const time_ns> arrivals, rank root,
+                                               std::int64_t bytes, const link& l);
 
 }  // namespace rubato::simulator

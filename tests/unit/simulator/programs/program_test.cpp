@@ -110,6 +110,49 @@ TEST(program, an_arrival_aware_plan_knows_who_computes_long) {
     EXPECT_EQ(tail_of("bcast/sorted_binomial"), 17us);
 }
 
+/// Whatever makes the calls, under hockney: links are busy for the whole of a message's time.
+TEST(program, no_algorithm_ends_before_the_bound) {
+    const link l{1000ns, 2};
+    int tried = 0;
+    for (const algorithm& a : algorithms()) {
+        if (a.early || a.dynamic != nullptr || traits(a.what).on_graph || traits(a.what).irregular) continue;
+        for (const std::int32_t ranks : {1, 2, 5, 8}) {
+            problem asked;
+            asked.what = a.what;
+            asked.ranks = ranks;
+            if (unmet_need(a, asked)) continue;
+            ++tried;
+            const std::string root = traits(a.what).rooted ? " root=" + std::to_string(ranks / 2) : "";
+            const std::string chunk = traits(a.what).moves_data() ? " 4000" : "";
+            const std::string text = "ranks " + std::to_string(ranks) +
+                                     "\nrepeat 5 {\ncompute uniform:max=60us,seed=8\n" + std::string(a.id) + chunk +
+                                     root + "\n}\n";
+            const program p = parse_program(text, "p", 0);
+            const time_ns bound = earliest_end(p, l);
+            EXPECT_LE(bound, std::ranges::max(play(p, plain, {}, {}).exits)) << text;
+            times least(static_cast<std::size_t>(ranks));
+            for (const program_event& e : p.events) least = sum(least, e.computing);
+            EXPECT_GE(bound, std::ranges::max(least)) << text;
+        }
+    }
+    EXPECT_GT(tried, 150);
+}
+
+/// Late ranks take turns: where all wait for each other their delays add up, and where leaves run ahead they do not.
+TEST(program, a_bound_of_ranks_that_run_ahead) {
+    const link l{0ns, 1};
+    const auto bound = [&](const char* call) {
+        std::string text = "ranks 4\n";
+        for (const char* late : {"1", "2", "3"})
+            text += std::string("compute single:rank=") + late + ",delay=10us\n" + call + "\n";
+        return earliest_end(parse_program(text, "p", 0), l);
+    };
+    EXPECT_EQ(bound("reduce/chain 1000"), 13001ns);    // the last to be late sends in three calls, and is late by 10 us
+    EXPECT_EQ(bound("bcast/chain 1000"), 12us);        // the root is ahead; who is late gets two more
+    EXPECT_EQ(bound("allreduce/ring 1000"), 33003ns);  // a microsecond of data after each last arrival
+    EXPECT_EQ(bound("barrier/dissemination"), 30us);
+}
+
 TEST(program, the_result_is_the_same_on_any_number_of_cores) {
     const program p = parse_program(
         "compute alternating:even=2us,odd=9us\nbarrier/dissemination\ncompute single:rank=17,delay=50us\n"

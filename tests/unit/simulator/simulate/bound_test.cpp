@@ -78,5 +78,24 @@ TEST(bound, others) {
     EXPECT_EQ(end(collective::reduce, {0, 0, 9, 0}, 0), time_ns(9));
 }
 
+TEST(bound, a_rank_of_a_rooted_collective_leaves_when_its_own_part_is_done) {
+    const auto exits = [](collective what, std::vector<time_ns> arrivals, std::int64_t bytes) {
+        return earliest_exits(what, arrivals, rank(1), bytes, speed);
+    };
+    using times = std::vector<time_ns>;
+    const times late{time_ns(0), time_ns(100), time_ns(5000), time_ns(0)};
+    EXPECT_EQ(exits(collective::reduce, late, block),
+              (times{time_ns(1000), time_ns(6010), time_ns(6000), time_ns(1000)}));
+    EXPECT_EQ(exits(collective::gather, late, 4 * block),
+              (times{time_ns(1000), time_ns(6010), time_ns(6000), time_ns(1000)}));
+    EXPECT_EQ(exits(collective::bcast, late, block),
+              (times{time_ns(1110), time_ns(1100), time_ns(5000), time_ns(1110)}));
+    EXPECT_EQ(exits(collective::scatter, late, 4 * block),
+              (times{time_ns(1110), time_ns(3100), time_ns(5000), time_ns(1110)}));
+    EXPECT_EQ(exits(collective::allreduce, late, block),
+              times(4, end(collective::allreduce, {0, 100, 5000, 0}, block)));
+    EXPECT_EQ(exits(collective::neighbor_alltoall, late, block), late);
+}
+
 }  // namespace
 }  // namespace rubato::simulator
