@@ -1,19 +1,33 @@
-/* An iterative program with a rank that is late: compute, a collective of many bytes, and a decision of 8 bytes whether
- * to go on. Results are checked; times go to lines that begin with "time".
+/* An iterative program with ranks that are late: compute, collectives of many bytes, and a decision of 8 bytes whether
+ * to continue. Results are checked; times go to lines that begin with "time".
  *
  *   mpirun -n P straggler WHAT[,WHAT...] BYTES[,BYTES...] ITERATIONS [--compute 20ms] [--late 400ms] [--rank 15]
- *                         [--turn 10] [--spin] [--free] [--apart]
+ *                         [--turn 10] [--late-ranks 3] [--phases 20] [--pareto] [--replay FILE] [--scale 0.5]
+ *                         [--spin] [--free] [--apart]
  *
  * WHAT is barrier, bcast, reduce, allreduce, scatter, gather, allgather, alltoall, reduce_scatter_block, scan,
- * scatterv, gatherv, alltoallv, or mixed: a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every
- * 20 iterations, and an allreduce and a bcast of 8 to 64 bytes. BYTES is the size of the vector, or of all ranks'
- * chunks together. Each WHAT with each BYTES is a loop of its own.
+ * scatterv, gatherv or alltoallv; BYTES is the size of the vector, or of all ranks' chunks together. Or it is several
+ * collectives:
  *
- * --turn N makes another rank late every N iterations, by a fixed sequence. --spin computes, instead of sleeping.
- * --free leaves out the decision, so that ranks may run ahead of each other. --apart leaves it out, and has a barrier
- * before each iteration that is not timed.
+ *   mixed     a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every 20 iterations, and an
+ * allreduce and a bcast of 8 to 64 bytes buckets   allreduces of 1/32, 1/16, ... 1/2 of BYTES, and of BYTES grid in a
+ * grid of ranks, a bcast of BYTES in rows and a reduce of BYTES in columns; each iteration has the next root sort an
+ * allgather of 8 bytes from each rank, an alltoall of counts, and an alltoallv in which two ranks get six times as much
+ * as others
+ *
+ * Each WHAT with each BYTES is a loop of its own.
+ *
+ * Who is late, by --late: --turn N: another rank every N iterations, by a fixed sequence; --late-ranks N: so many
+ * ranks;
+ * --phases N: only in every other N iterations; --pareto: every rank, by a Pareto time with this mean, new in each
+ * iteration.
+ * --replay FILE: as in this file, which has a line per iteration and a column per rank, times --scale; the columns of
+ * this run are the first ones.
+ *
+ * --spin computes, instead of sleeping. --free leaves out the decision, so that nothing brings ranks together. --apart
+ * leaves it out, and has a barrier before each iteration that is not timed.
  */
-#include <mpi.h>
+#include "straggler_operation.h"
 
 #include <errno.h>
 #include <math.h>
@@ -22,29 +36,11 @@
 #include <string.h>
 #include <time.h>
 
-enum kind {
-    barrier,
-    bcast,
-    reduce,
-    allreduce,
-    scatter,
-    gather,
-    allgather,
-    alltoall,
-    reduce_scatter_block,
-    scan,
-    scatterv,
-    gatherv,
-    alltoallv,
-    mixed
-};
-static const char* const names[] = {
-    "barrier", "bcast",    "reduce",  "allreduce", "scatter", "gather", "allgather", "alltoall", "reduce_scatter_block",
-    "scan",    "scatterv", "gatherv", "alltoallv", "mixed"};
-
 struct options {
-    int iterations, late_rank, turn, spin, decide, apart;
-    double compute, late;
+    int iterations, late_rank, turn, late_ranks, phases, pareto, spin, decide, apart;
+    double compute, late, scale;
+    double* recorded; /* of this rank, in each iteration; or NULL */
+    int lines;
 };
 
 static void wrong(const char* problem, const char* word) {
@@ -74,14 +70,39 @@ static int whole_number(const char* text, long least, long most, const char* pro
 }
 
 static enum kind kind_of(const char* name) {
-    for (int i = 0; i <= mixed; ++i)
+    for (int i = 0; i <= sort; ++i)
         if (strcmp(names[i], name) == 0) return (enum kind)i;
-    wrong("no collective, nor mixed:", name);
+    wrong("no collective, nor mixed, buckets, grid or sort:", name);
     return mixed;
 }
 
-static struct options parse(int argc, char** argv, int ranks) {
-    struct options o = {0, ranks - 1, 0, 0, 1, 0, 20e-3, 0};
+/* How late this rank was in each line of a file, after the first of the ranks of this run. */
+static void read_recorded(struct options* o, const char* path, int me, int ranks) {
+    FILE* const file = fopen(path, "r");
+    if (file == NULL) wrong("cannot read", path);
+    enum { longest = 1 << 16 };
+    char* const line = malloc(longest);
+    while (fgets(line, longest, file) != NULL) {
+        if (line[0] == '#' || line[0] == '\n') continue;
+        double mine = 0, first = HUGE_VAL;
+        int column = 0;
+        for (char* word = strtok(line, " \t\n"); word != NULL && column < ranks;
+             word = strtok(NULL, " \t\n"), ++column) {
+            const double late = seconds(word);
+            if (late < first) first = late;
+            if (column == me) mine = late;
+        }
+        if (column < ranks) wrong("a line has fewer columns than there are ranks, in", path);
+        o->recorded = realloc(o->recorded, (size_t)(o->lines + 1) * sizeof *o->recorded);
+        o->recorded[o->lines++] = mine - first;
+    }
+    if (o->lines == 0) wrong("no arrivals in", path);
+    free(line);
+    fclose(file);
+}
+
+static struct options parse(int argc, char** argv, int me, int ranks) {
+    struct options o = {0, ranks - 1, 0, 1, 0, 0, 0, 1, 0, 20e-3, 0, 1, NULL, 0};
     if (argc < 4) wrong("it needs a collective, BYTES and ITERATIONS, not", argc > 1 ? argv[1] : "");
     o.iterations = whole_number(argv[3], 1, 100000000, "ITERATIONS must be a number above 0, not");
     for (int i = 4; i < argc; ++i) {
@@ -94,6 +115,17 @@ static struct options parse(int argc, char** argv, int ranks) {
             o.late_rank = whole_number(argv[++i], 0, ranks - 1, "--rank must be a rank of this run, not");
         } else if (strcmp(argv[i], "--turn") == 0 && more) {
             o.turn = whole_number(argv[++i], 1, 100000000, "--turn must be a number above 0, not");
+        } else if (strcmp(argv[i], "--late-ranks") == 0 && more) {
+            o.late_ranks = whole_number(argv[++i], 1, ranks, "--late-ranks must be from 1 to the number of ranks, not");
+        } else if (strcmp(argv[i], "--phases") == 0 && more) {
+            o.phases = whole_number(argv[++i], 1, 100000000, "--phases must be a number above 0, not");
+        } else if (strcmp(argv[i], "--pareto") == 0) {
+            o.pareto = 1;
+        } else if (strcmp(argv[i], "--replay") == 0 && more) {
+            read_recorded(&o, argv[++i], me, ranks);
+        } else if (strcmp(argv[i], "--scale") == 0 && more) {
+            o.scale = atof(argv[++i]);
+            if (o.scale <= 0) wrong("--scale must be a number above 0, not", argv[i]);
         } else if (strcmp(argv[i], "--spin") == 0) {
             o.spin = 1;
         } else if (strcmp(argv[i], "--free") == 0) {
@@ -119,145 +151,60 @@ static void compute(double duration, int spin) {
     while (nanosleep(&rest, &rest) != 0 && errno == EINTR) continue;
 }
 
-/* A collective on its own data. A vector has this many numbers, or a chunk if the collective has one for each rank. */
-struct operation {
-    enum kind kind; /* of a v-form, the one without v */
-    int me, ranks, root, numbers;
-    double *data, *result;
-    int *counts, *places; /* of a v-form */
-};
-
-/* In each iteration one number of 64 grows by one. All are whole, so that sums are exact. */
-enum { turns = 64 };
-static double part(int rank, int iteration, int i) {
-    const int turn = i % turns;
-    return (double)(rank + i % 1000 + (iteration < turn ? 0 : (iteration - turn) / turns + 1));
-}
-
-/* Only numbers that have grown are set and checked; all are, if the length of a chunk is no multiple of 64. */
-static int step(const struct operation* op) { return op->numbers % turns == 0 ? turns : 1; }
-
-static int has_chunks(enum kind k) { return k >= scatter && k <= reduce_scatter_block; }
-
-static int given(const struct operation* op) { /* numbers that this rank sends */
-    if (op->kind == barrier || ((op->kind == bcast || op->kind == scatter) && op->me != op->root)) return 0;
-    const int to_each = op->kind == scatter || op->kind == alltoall || op->kind == reduce_scatter_block;
-    return to_each ? op->numbers * op->ranks : op->numbers;
-}
-
-static int got(const struct operation* op) { /* numbers that this rank has afterwards */
-    if (op->kind == barrier || ((op->kind == reduce || op->kind == gather) && op->me != op->root)) return 0;
-    const int from_each = op->kind == gather || op->kind == allgather || op->kind == alltoall;
-    return from_each ? op->numbers * op->ranks : op->numbers;
-}
-
-static double expected(const struct operation* op, int iteration, int i) {
-    const int mine = op->me * op->numbers;
-    const int sender = i / op->numbers;
-    const int in_chunk = i % op->numbers;
-    const int summed = op->kind == scan ? op->me + 1 : op->ranks; /* the parts of so many ranks */
-    const int offsets = summed * (summed - 1) / 2;
-    switch (op->kind) {
-        case bcast: return part(op->root, iteration, i);
-        case scatter: return part(op->root, iteration, mine + i);
-        case gather:
-        case allgather: return part(sender, iteration, in_chunk);
-        case alltoall: return part(sender, iteration, mine + in_chunk);
-        case reduce_scatter_block: return summed * part(0, iteration, mine + i) + offsets;
-        default: return summed * part(0, iteration, i) + offsets;
-    }
-}
-
-static enum kind without_v(enum kind k) {
-    return k == scatterv ? scatter : k == gatherv ? gather : k == alltoallv ? alltoall : k;
-}
-
-static struct operation make_operation(enum kind what, long bytes) {
-    const enum kind kind = without_v(what);
-    struct operation op = {kind, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
-    MPI_Comm_rank(MPI_COMM_WORLD, &op.me);
-    MPI_Comm_size(MPI_COMM_WORLD, &op.ranks);
-    op.numbers = (int)(bytes / (long)sizeof(double)) / (has_chunks(kind) ? op.ranks : 1);
-    if (op.numbers > turns) op.numbers -= op.numbers % turns;
-    if (op.numbers == 0) op.numbers = 1;
-    const int room = op.numbers * (has_chunks(kind) ? op.ranks : 1);
-    op.data = malloc((size_t)room * sizeof *op.data);
-    op.result = kind == bcast ? op.data : malloc((size_t)room * sizeof *op.result);
-    for (int i = 0; i < room; ++i) op.data[i] = op.result[i] = -1;
-    for (int i = 0; i < given(&op); ++i) op.data[i] = part(op.me, -1, i);
-    if (kind == what) return op;
-    op.counts = malloc((size_t)op.ranks * sizeof *op.counts);
-    op.places = malloc((size_t)op.ranks * sizeof *op.places);
-    for (int i = 0; i < op.ranks; ++i) op.counts[i] = op.numbers, op.places[i] = i * op.numbers;
-    return op;
-}
-
-static void free_operation(struct operation* op) {
-    if (op->result != op->data) free(op->result);
-    free(op->data);
-    free(op->counts);
-    free(op->places);
-}
-
-static void prepare(const struct operation* op, int iteration) {
-    const int n = given(op);
-    for (int i = iteration % step(op); i < n; i += step(op)) op->data[i] = part(op->me, iteration, i);
-}
-
-static void call(const struct operation* op) {
-    const int n = op->numbers;
-    const MPI_Comm all = MPI_COMM_WORLD;
-    double* in = op->data;
-    double* out = op->result;
-    const int* c = op->counts;
-    const int* d = op->places;
-    if (c != NULL) {
-        if (op->kind == scatter) MPI_Scatterv(in, c, d, MPI_DOUBLE, out, n, MPI_DOUBLE, op->root, all);
-        if (op->kind == gather) MPI_Gatherv(in, n, MPI_DOUBLE, out, c, d, MPI_DOUBLE, op->root, all);
-        if (op->kind == alltoall) MPI_Alltoallv(in, c, d, MPI_DOUBLE, out, c, d, MPI_DOUBLE, all);
-        return;
-    }
-    switch (op->kind) {
-        case barrier: MPI_Barrier(all); break;
-        case bcast: MPI_Bcast(in, n, MPI_DOUBLE, op->root, all); break;
-        case reduce: MPI_Reduce(in, out, n, MPI_DOUBLE, MPI_SUM, op->root, all); break;
-        case allreduce: MPI_Allreduce(in, out, n, MPI_DOUBLE, MPI_SUM, all); break;
-        case scatter: MPI_Scatter(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, op->root, all); break;
-        case gather: MPI_Gather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, op->root, all); break;
-        case allgather: MPI_Allgather(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, all); break;
-        case alltoall: MPI_Alltoall(in, n, MPI_DOUBLE, out, n, MPI_DOUBLE, all); break;
-        case reduce_scatter_block: MPI_Reduce_scatter_block(in, out, n, MPI_DOUBLE, MPI_SUM, all); break;
-        case scan: MPI_Scan(in, out, n, MPI_DOUBLE, MPI_SUM, all); break;
-        default: break;
-    }
-}
-
-static int wrong_numbers(const struct operation* op, int iteration, int by) {
-    const int n = got(op);
-    int errors = 0;
-    for (int i = iteration % by; i < n; i += by) errors += op->result[i] != expected(op, iteration, i);
-    return errors;
-}
-
 /* What an iteration calls, one after the other. */
 struct body {
     enum kind kind;
     int count;
-    struct operation operations[4];
+    struct operation operations[8];
+    MPI_Comm row, column; /* of a grid */
 };
 
+static void make_grid(struct body* b, long bytes) {
+    int size[2] = {0, 0};
+    int me = 0, ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Dims_create(ranks, 2, size);
+    MPI_Comm_split(MPI_COMM_WORLD, me / size[1], me, &b->row);
+    MPI_Comm_split(MPI_COMM_WORLD, me % size[1], me, &b->column);
+    b->operations[b->count++] = make_operation(bcast, bytes, b->row);
+    b->operations[0].moves = 1;
+    b->operations[b->count++] = make_operation(reduce, bytes, b->column);
+}
+
 static struct body make_body(enum kind kind, long bytes, int decide) {
-    struct body b = {kind, 0, {{0}}};
-    if (kind == mixed) {
-        b.operations[b.count++] = make_operation(bcast, bytes / 4);
-        b.operations[b.count++] = make_operation(reduce, bytes);
-        b.operations[b.count++] = make_operation(allreduce, 64);
-        b.operations[b.count++] = make_operation(bcast, 64);
-    } else {
-        b.operations[b.count++] = make_operation(kind, bytes);
-        if (decide) b.operations[b.count++] = make_operation(allreduce, 8);
+    struct body b = {kind, 0, {{0}}, MPI_COMM_NULL, MPI_COMM_NULL};
+    const MPI_Comm world = MPI_COMM_WORLD;
+    switch (kind) {
+        case mixed:
+            b.operations[b.count++] = make_operation(bcast, bytes / 4, world);
+            b.operations[b.count++] = make_operation(reduce, bytes, world);
+            b.operations[b.count++] = make_operation(allreduce, 64, world);
+            b.operations[b.count++] = make_operation(bcast, 64, world);
+            return b;
+        case buckets:
+            for (long part = 32; part > 0; part /= 2)
+                b.operations[b.count++] = make_operation(allreduce, bytes / part, world);
+            break;
+        case grid: make_grid(&b, bytes); break;
+        case sort: {
+            int ranks = 0;
+            MPI_Comm_size(world, &ranks);
+            b.operations[b.count++] = make_operation(allgather, 8L * ranks, world);
+            b.operations[b.count++] = make_operation(alltoall, 8L * ranks, world);
+            b.operations[b.count++] = make_operation(skewed, bytes, world);
+            break;
+        }
+        default: b.operations[b.count++] = make_operation(kind, bytes, world);
     }
+    if (decide) b.operations[b.count++] = make_operation(allreduce, 8, world);
     return b;
+}
+
+static void free_body(struct body* b) {
+    for (int i = 0; i < b->count; ++i) free_operation(&b->operations[i]);
+    if (b->row != MPI_COMM_NULL) MPI_Comm_free(&b->row);
+    if (b->column != MPI_COMM_NULL) MPI_Comm_free(&b->column);
 }
 
 static void begin_iteration(struct body* b, int k) {
@@ -265,6 +212,8 @@ static void begin_iteration(struct body* b, int k) {
         b->operations[1].root = k / 20 % b->operations[1].ranks;
         b->operations[2].numbers = b->operations[3].numbers = 1 + k % 8;
     }
+    if (b->kind == grid)
+        for (int i = 0; i < 2; ++i) b->operations[i].root = k % b->operations[i].ranks;
     for (int i = 0; i < b->count; ++i) prepare(&b->operations[i], k);
 }
 
@@ -273,6 +222,27 @@ static int another(int rank, int ranks, unsigned* sequence) {
     if (ranks == 1) return rank;
     *sequence = *sequence * 1664525U + 1013904223U;
     return (rank + 1 + (int)((*sequence >> 16) % (unsigned)(ranks - 1))) % ranks;
+}
+
+/* From 0 up, with the mean 1: the same for this rank and iteration in every run. */
+static double pareto(int rank, int iteration) {
+    unsigned long x =
+        0x9e3779b97f4a7c15UL * (unsigned long)(rank + 1) + 0xbf58476d1ce4e5b9UL * (unsigned long)(iteration + 1);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9UL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebUL;
+    const double u = (double)((x ^ (x >> 31)) >> 11 | 1) / (double)(1UL << 53);
+    const double late = (pow(u, -1 / 1.5) - 1) / 2;
+    return late < 20 ? late : 20;
+}
+
+/* How late this rank is. `first` is the late rank, or the first of several. */
+static double lateness(const struct options* o, int me, int ranks, int k, int first) {
+    if (o->recorded != NULL) return o->scale * o->recorded[k % o->lines];
+    if (o->pareto) return o->late * pareto(me, k);
+    if (o->phases > 0 && k / o->phases % 2 == 0) return 0;
+    for (int i = 0; i < o->late_ranks; ++i)
+        if (me == (first + i * ranks / o->late_ranks) % ranks) return o->late;
+    return 0;
 }
 
 static int by_size(const void* a, const void* b) {
@@ -298,8 +268,9 @@ static void print_times(const char* what, long bytes, double* took, int n, doubl
 
 static int loop(const struct options* o, enum kind kind, long bytes) {
     struct body body = make_body(kind, bytes, o->decide);
-    const int me = body.operations[0].me;
-    const int ranks = body.operations[0].ranks;
+    int me = 0, ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     double* took = malloc((size_t)o->iterations * sizeof *took);
     int errors = 0;
     int late_rank = o->late_rank;
@@ -315,7 +286,7 @@ static int loop(const struct options* o, enum kind kind, long bytes) {
             MPI_Barrier(MPI_COMM_WORLD);
             last = MPI_Wtime();
         }
-        compute(o->compute + (me == late_rank ? o->late : 0), o->spin);
+        compute(o->compute + lateness(o, me, ranks, k, late_rank), o->spin);
         for (int i = 0; i < body.count; ++i) call(&body.operations[i]);
         took[k] = MPI_Wtime() - last;
         last += took[k];
@@ -335,16 +306,17 @@ static int loop(const struct options* o, enum kind kind, long bytes) {
                all_errors);
         print_times(names[kind], bytes, took, o->iterations, total, sum_of_means / ranks);
     }
-    for (int i = 0; i < body.count; ++i) free_operation(&body.operations[i]);
+    free_body(&body);
     free(took);
     return all_errors;
 }
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    int ranks = 0;
+    int me = 0, ranks = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const struct options o = parse(argc, argv, ranks);
+    const struct options o = parse(argc, argv, me, ranks);
     enum { most = 32 };
     enum kind kinds[most];
     long sizes[most];
@@ -354,12 +326,13 @@ int main(int argc, char** argv) {
         kinds[kind_count++] = kind_of(word);
     for (char* word = strtok(argv[2], ","); word != NULL && size_count < most; word = strtok(NULL, ","))
         sizes[size_count++] = whole_number(word, 8, 1 << 30, "BYTES must be from 8 to 1073741824, not");
-    if (kind_count == 0) wrong("no collective, nor mixed:", argv[1]);
+    if (kind_count == 0) wrong("no collective, nor mixed, buckets, grid or sort:", argv[1]);
     if (size_count == 0) wrong("BYTES must be from 8 to 1073741824, not", argv[2]);
 
     int errors = 0;
     for (int i = 0; i < kind_count; ++i)
         for (int j = 0; j < size_count; ++j) errors += loop(&o, kinds[i], sizes[j]);
+    free(o.recorded);
     MPI_Finalize();
     return errors == 0 ? 0 : 1;
 }
