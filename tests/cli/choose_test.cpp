@@ -83,5 +83,29 @@ TEST_F(choose_command, errors) {
     bad("choose reduce --ranks 4 --bytes 1k --model curly", "curly");
 }
 
+TEST_F(choose_command, for_a_whole_program) {
+    std::string text = "ranks 8\n";
+    for (int i = 0; i < 16; ++i)
+        text += fmt::format("compute single:rank={},delay=100ms uniform:max=8ms,seed={}\nreduce 64KiB\nallreduce 8\n",
+                            (5 * i + 3) % 8, i);
+    write("loop.program", text);
+    const std::string asked =
+        fmt::format("choose --program {} --model loggp:L=100us,o=20us,g=5us,G=167ns", path("loop.program"));
+    const std::string said = good(asked);
+    EXPECT_NE(said.find(": 8 ranks, 32 calls, model"), std::string::npos) << said;
+    EXPECT_NE(said.find("times as long\n\nCALL    TIMES   CHUNK  ALGORITHM"), std::string::npos) << said;
+    const json all = good_json(asked + " --json");
+    EXPECT_LE(all.at("bound_ns"), all.at("run_time_ns"));
+    ASSERT_EQ(all.at("calls").size(), 2U);
+    const json& reduce = all.at("calls").at(0);
+    EXPECT_EQ(reduce.at("count"), 16);
+    EXPECT_EQ(reduce.at("candidates").at(0).at("id"), reduce.at("id"));
+
+    const std::string wrong = rubato(asked + " --bytes 8").err;
+    EXPECT_NE(wrong.find("with --program"), std::string::npos) << wrong;
+    EXPECT_EQ(rubato("choose --ranks 4 --bytes 8").status, 2);
+    EXPECT_EQ(rubato("choose reduce --bytes 8").status, 2);
+}
+
 }  // namespace
 }  // namespace rubato

@@ -1,6 +1,7 @@
 // rubato choose: which algorithm, and why?
 #include "rubato/choose.hpp"
 #include "base/core/text.hpp"
+#include "command/cli/choose_program.hpp"
 #include "command/cli/columns.hpp"
 #include "command/cli/machine.hpp"
 #include "command/cli/parallel.hpp"
@@ -78,6 +79,7 @@ std::vector<candidate> measured_natives(const std::vector<std::string>& files, c
 
 struct choose_options {
     std::string what{};
+    std::string program{};
     problem_options problem{};
     std::string bytes{};
     std::string model_text = "curie";
@@ -264,12 +266,24 @@ std::string as_json(const choosing& d) {
                    {"candidates", as_array(columns_of(d), d.ranked)}});
 }
 
+/// What --program does not go with.
+void choose_given(const CLI::App& app, const choose_options& o) {
+    refuse_given(app,
+                 {"COLLECTIVE", "--bytes", "--arrivals", "--root", "--segments", "--hosts", "--model-inside",
+                  "--network", "--early", "--measured", "--rules", "--all"},
+                 "with --program", "the program says what is called, and when", "leave one of them out");
+    choose_for_program(o.program, o.problem.ranks, o.model_text, o.json);
+}
+
 }  // namespace
 
 void add_choose(CLI::App* app, int&) {
     auto o = std::make_shared<choose_options>();
-    require(add_value(*app, "COLLECTIVE", o->what, "", "such as reduce"));
+    add_value(*app, "COLLECTIVE", o->what, "", "such as reduce");
     o->problem.add_to(*app);
+    require(*app, "--ranks", false);  // a program may say it
+    add_value(*app, "--program", o->program, "FILE",
+              "what makes a whole program fastest: a text as for 'rubato sim', or a file of 'rubato exec'");
     add_bytes(*app, o->bytes);
     add_models(*app, o->model_text, o->inside_text);
     o->network.add_to(*app);
@@ -291,16 +305,23 @@ has more than 1000000 steps is not simulated. There, algorithms with nearer part
 Run time: from the first arrival to the last exit. Tail: from the last arrival on. /Bound: as a multiple of
 what no algorithm can beat that sends one message at a time (docs/measuring.md). /Best: as a multiple of the
 soonest end.
+--program: the algorithms with which the program's last rank ends soonest, by playing all of its calls with what
+its ranks compute between them. Ranks may run ahead of each other, so these are often not those of the single
+calls. OTHERS: how much longer the program takes if these calls are made otherwise.
 --measured: the median of all calls of native algorithms with the same ranks and root, with arrivals that
 differ by at most a tenth of their spread, and of the same size, or interpolated between two sizes.
 'rubato report FILE --model MODEL' tells whether such choices are good.
 Examples:
   rubato choose reduce --ranks 16 --bytes 512KiB --arrivals single:rank=15,delay=100ms
   rubato choose reduce --ranks 16 --bytes 512KiB --rules cluster.rules
+  rubato choose --program examples/stencil.program --model gige
   rubato choose allreduce --ranks 16 --bytes 1MiB --network fattree:crossbar=8,ports=16 --mapping random:1
   rubato choose gather --ranks 64 --bytes 4MiB --model gige --early --json
   rubato choose reduce --ranks 16 --bytes 512KiB --model file:cluster.model --measured measured.jsonl)");
     when_called(*app, [o, app] {
+        if (!o->program.empty()) return choose_given(*app, *o);
+        if (o->what.empty()) refuse_without("COLLECTIVE");
+        if (o->problem.ranks == 0) refuse_without("--ranks");
         const choosing d = decide(*app, *o);
         write_out(o->json ? as_json(d) : as_text(*o, d));
     });

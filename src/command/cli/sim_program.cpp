@@ -116,18 +116,20 @@ observed_program read_observed_program(const std::string& file, std::int32_t ran
     return made;
 }
 
-program_result read(const program_options& o, std::int32_t ranks) {
+program_result read(const std::string& file, std::int32_t ranks) {
     program_result r;
-    if (dropin::is_observation(o.file)) {
-        r.seen = read_observed_program(o.file, ranks);
+    if (dropin::is_observation(file)) {
+        r.seen = read_observed_program(file, ranks);
         r.what = std::move(r.seen->what);
     } else {
-        r.what = simulator::read_program(o.file, ranks);
+        r.what = simulator::read_program(file, ranks);
     }
     return r;
 }
 
 }  // namespace
+
+simulator::program read_any_program(const std::string& file, std::int32_t ranks) { return read(file, ranks).what; }
 
 simulator::program_plan plan_for(const simulator::program& p, const std::string& text) {
     simulator::program_plan plan;
@@ -162,7 +164,7 @@ void program_options::add_to(CLI::App& app) {
 void simulate_program(const program_options& o, std::int32_t ranks, const std::string& hosts,
                       const std::string& model_text, const std::string& inside_text,
                       const machine_options& machine_texts, const network_options& on_cables, bool json) {
-    program_result r = read(o, ranks);
+    program_result r = read(o.file, ranks);
     if (!o.without.empty()) {
         r.evened = o.without == "slowest"
                        ? simulator::slowest_rank(r.what)

@@ -15,6 +15,9 @@ struct program_options {
     void add_to(CLI::App& app);
 };
 
+/// A text, or a file of 'rubato exec'. `ranks` 0: those that it has.
+simulator::program read_any_program(const std::string& file, std::int32_t ranks);
+
 /// "allreduce/ring,bcast/chain". Throws if a collective is named twice, is not in the program, or has its algorithm
 /// there.
 simulator::program_plan plan_for(const simulator::program& p, const std::string& text);
