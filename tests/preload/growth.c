@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { count = 4096, first = 500, round = 1024, rounds = 5, allowed = 16 * round };
+enum { count = 4096, first = 500, round = 1024, rounds = 5, allowed = 24 * round };
 static int in[count], out[count], me;
 
 static void use_communicator(void) {
