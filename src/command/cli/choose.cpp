@@ -307,7 +307,8 @@ what no algorithm can beat that sends one message at a time (docs/measuring.md).
 soonest end.
 --program: the algorithms with which the program's last rank ends soonest, by playing all of its calls with what
 its ranks compute between them. Ranks may run ahead of each other, so these are often not those of the single
-calls. OTHERS: how much longer the program takes if these calls are made otherwise.
+calls. Algorithms that plan by arrivals do so by each rank's mean; 'run time' is simulated as 'rubato sim' does,
+which tells them the times. OTHERS: how much longer the program takes if these calls are made otherwise.
 --measured: the median of all calls of native algorithms with the same ranks and root, with arrivals that
 differ by at most a tenth of their spread, and of the same size, or interpolated between two sizes.
 'rubato report FILE --model MODEL' tells whether such choices are good.

@@ -6,7 +6,6 @@
 #include "simulator/programs/plan_choice.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
 
 namespace rubato::command {
@@ -110,8 +109,8 @@ void choose_for_program(const std::string& file, std::int32_t ranks, const std::
     };
     d.run_time = run_time(simulator::planned(d.what, d.chosen));
     d.call_by_call = run_time(d.what);
-    const hockney linear = linear_costs(network);
-    d.bound = simulator::earliest_end(d.what, {time_ns(std::llround(linear.alpha)), linear.beta});
+    // Without latency, which does not occupy a link in some models.
+    d.bound = simulator::earliest_end(d.what, {time_ns{}, linear_costs(network).beta});
     d.title = fmt::format("{}: {}, {}, model {}", file, base::counted(d.what.ranks, "rank"),
                           base::counted(d.what.events.size(), "call"), model_text);
     write_out(json ? as_json(d) : as_text(d));

@@ -6,7 +6,6 @@
 #include "reports/exports/trace.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -193,8 +192,8 @@ void simulate_program(const program_options& o, std::int32_t ranks, const std::s
     on.set(how);
     r.played = simulator::play(r.what, network, plan, how, by);
     if (!cables && !inside) {
-        const hockney linear = linear_costs(network);
-        r.bound = simulator::earliest_end(r.what, {time_ns(std::llround(linear.alpha)), linear.beta});
+        // Without latency, which does not occupy a link in some models.
+        r.bound = simulator::earliest_end(r.what, {time_ns{}, linear_costs(network).beta});
     }
     r.title = fmt::format("{}: {}{}, {}, {}, model {}{}", o.file, base::counted(r.what.ranks, "rank"),
                           hosts.empty() ? "" : fmt::format(", hosts {}", hosts),

@@ -51,8 +51,8 @@ void add(after_states t, std::int64_t time) {
 /// of a message the other side. All steps are numbered, rank by rank.
 class longest_ways {
 public:
-    longest_ways(std::span<const schedules::sized_schedule> all, const costs& c, bool early)
-        : c_(c), early_(early), n_(all.size()), states_(3 * n_), begin_(states_) {
+    longest_ways(std::span<const schedules::sized_schedule> all, const costs& c)
+        : c_(c), n_(all.size()), states_(3 * n_), begin_(states_) {
         for (std::size_t r = 0; r < n_; ++r) {
             first_.push_back(steps_.size());
             for (const schedules::sized_step& s : all[r].steps) steps_.push_back({&s, static_cast<std::uint32_t>(r)});
@@ -162,7 +162,7 @@ private:
     /// What steps before it have left in its own end, and the arrival.
     after_states begin(std::uint32_t s) {
         const after_states t = end(s);
-        if (!early_ || steps_[s].what->needs_arrival) t[steps_[s].rank] = std::max(t[steps_[s].rank], std::int64_t{0});
+        t[steps_[s].rank] = std::max(t[steps_[s].rank], std::int64_t{0});
         return t;
     }
 
@@ -245,7 +245,6 @@ private:
     }
 
     costs c_;
-    bool early_;
     std::size_t n_;
     std::size_t states_;
     std::vector<numbered_step> steps_{};
@@ -277,11 +276,11 @@ void response::leave(std::span<const std::int64_t> arrivals, std::span<std::int6
     std::ranges::copy(std::span(after).first(ranks_), exits.begin());
 }
 
-std::optional<response> response_of(std::span<const schedules::sized_schedule> all, const model& m, bool early) {
+std::optional<response> response_of(std::span<const schedules::sized_schedule> all, const model& m) {
     std::size_t steps = 0;
     for (const schedules::sized_schedule& s : all) steps += s.steps.size();
     if (steps * all.size() > most_work) return std::nullopt;
-    return longest_ways(all, costs_of(m), early).run();
+    return longest_ways(all, costs_of(m)).run();
 }
 
 }  // namespace rubato::simulator

@@ -46,9 +46,7 @@ private:
     std::vector<std::int64_t> delays_;
 };
 
-/// Of the schedules of all ranks. Nothing if computing it would take too long, or gigabytes. `early`: others do a
-/// rank's steps that need not wait for it, as simulation_options has it.
-RUBATO_API std::optional<response> response_of(std::span<const schedules::sized_schedule> all, const model& m,
-                                               bool early = false);
+/// Of the schedules of all ranks. Nothing if computing it would take too long, or gigabytes.
+RUBATO_API std::optional<response> response_of(std::span<const schedules::sized_schedule> all, const model& m);
 
 }  // namespace rubato::simulator

@@ -67,7 +67,6 @@ std::vector<time_ns> usual_arrivals(const program& p, std::size_t call, std::spa
 std::optional<option> option_of(const candidate& c, problem asked, const layout& sizes, const model& network) {
     asked.segments = c.segments;
     asked.round_time = c.round_time;
-    if (c.radix > 0) asked.radix = {c.radix};
     const std::vector<schedule> all = build_all(*c.use, asked);
     std::vector<schedules::sized_schedule> sized(all.size());
     for (std::size_t r = 0; r < all.size(); ++r) schedules::size_schedule(all[r], sizes, sized[r]);
@@ -115,8 +114,9 @@ private:
         problem asked = problem_of(p_, c);
         asked.arrivals = usual_arrivals(p_, call, first_, asked.ranks);
         const std::optional<std::uint32_t> cut = c.segments > 0 ? std::optional(c.segments) : std::nullopt;
-        const std::vector<candidate> among = c.use != nullptr ? candidates_of(*c.use, asked, c.chunk, network, cut)
-                                                              : candidates_for(asked, c.chunk, network, false, cut);
+        std::vector<candidate> among = c.use != nullptr ? candidates_of(*c.use, asked, c.chunk, network, cut)
+                                                        : candidates_for(asked, c.chunk, network, false, cut);
+        std::erase_if(among, [](const candidate& one) { return one.radix > 0; });  // a program's call cannot say it
         choice made;
         for (const candidate& one : among)
             if (std::optional<option> o = option_of(one, asked, layout::uniform(c.chunk), network))

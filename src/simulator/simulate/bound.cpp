@@ -99,7 +99,6 @@ public:
         exits[at_root()] = begin + data(times * bytes);
         return exits;
     }
-    double vector() const { return bytes_; }
     double bytes_of_block() const { return bytes_ / static_cast<double>(ranks_.size()); }
     double others() const { return static_cast<double>(ranks_.size() - 1); }
 
