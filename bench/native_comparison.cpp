@@ -100,9 +100,9 @@ void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::in
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Comm_free(&forced);
     if (me != 0) return;
-    const estimate ratio = compare_medians(times[0], times[1]).ratio;
+    const base::estimate ratio = base::compare_medians(times[0], times[1]).ratio;
     fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}-{:.2f} | {}{} |\n", p.id, p.forced_name,
-               format_bytes(bytes), how.segments, median(times[1]) * 1e6, median(times[0]) * 1e6, ratio.value,
+               format_bytes(bytes), how.segments, base::median(times[1]) * 1e6, base::median(times[0]) * 1e6, ratio.value,
                ratio.low, ratio.high, times[0].size(), wrong != 0 ? " WRONG RESULT" : "");
     std::fflush(stdout);
 }
