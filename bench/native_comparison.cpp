@@ -102,8 +102,8 @@ void compare(mpi::communicator& ours, const pair& p, std::int64_t bytes, std::in
     if (me != 0) return;
     const base::estimate ratio = base::compare_medians(times[0], times[1]).ratio;
     fmt::print("| {} | {} | {} | {} | {:.1f} | {:.1f} | {:.2f} | {:.2f}-{:.2f} | {}{} |\n", p.id, p.forced_name,
-               format_bytes(bytes), how.segments, base::median(times[1]) * 1e6, base::median(times[0]) * 1e6, ratio.value,
-               ratio.low, ratio.high, times[0].size(), wrong != 0 ? " WRONG RESULT" : "");
+               format_bytes(bytes), how.segments, base::median(times[1]) * 1e6, base::median(times[0]) * 1e6,
+               ratio.value, ratio.low, ratio.high, times[0].size(), wrong != 0 ? " WRONG RESULT" : "");
     std::fflush(stdout);
 }
 

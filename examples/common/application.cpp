@@ -39,7 +39,7 @@ struct texts {
 };
 
 std::vector<form> parse_forms(const std::string& how) {
-    const std::vector<form> every{form::blocking, form::native, form::rubato};
+    std::vector<form> every{form::blocking, form::native, form::rubato};
     if (how == "all") return every;
     std::vector<form> forms;
     for (std::size_t begin = 0; begin <= how.size();) {

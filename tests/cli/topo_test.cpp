@@ -79,9 +79,7 @@ TEST_F(topo, draws) {
 }
 
 TEST_F(topo, refuses_with_one_line) {
-    for (const char* line : {"topo", "topo nothing", "topo torus:0",
-                             "topo file:"
-                             "/nowhere",
+    for (const char* line : {"topo", "topo nothing", "topo torus:0", "topo file:/nowhere",
                              "topo crossbar:ports=4 --patterns 0", "topo crossbar:ports=4 --routing x",
                              "topo crossbar:ports=4 --bytes 4", "topo crossbar:ports=4 --congestion x",
                              "topo crossbar:ports=4 --mix tree", "topo crossbar:ports=4 --mix tree=101",

@@ -65,9 +65,9 @@ void agree(std::optional<T>& first, const T& found, const char* about) {
 }
 
 /// One rank on one communicator: what an autopilot holds.
-struct seat {
-    seat(testing::wall& w, testing::slow_wires& wires, testing::hall& h, rank who, std::uint64_t seed,
-         std::function<void()> idle)
+struct directed_rank {
+    directed_rank(testing::wall& w, testing::slow_wires& wires, testing::hall& h, rank who, std::uint64_t seed,
+                  std::function<void()> idle)
         : me(who),
           board(w, who),
           stage(h, who, seed, std::move(idle)),
@@ -130,7 +130,7 @@ public:
 
 private:
     struct process {
-        std::vector<std::unique_ptr<seat>> seats{};
+        std::vector<std::unique_ptr<directed_rank>> seats{};
         dropin::directing_cost spent{};
         std::size_t at = 0;  // call
     };
@@ -146,7 +146,7 @@ private:
                 const std::vector<std::int32_t>& members = script_.groups[c.on].members;
                 const auto found = std::ranges::find(members, r);
                 if (found == members.end()) continue;
-                std::unique_ptr<seat>& s = p.seats[c.on];
+                std::unique_ptr<directed_rank>& s = p.seats[c.on];
                 if (!s) sit_down(p, c.on, rank(static_cast<std::int32_t>(found - members.begin())));
                 if (c.frees) {
                     leave(*s, c.on);
@@ -165,9 +165,9 @@ private:
     void sit_down(process& p, std::size_t on, rank me) {
         const testing::scripted_group& g = script_.groups[on];
         group& with = groups_[on];
-        p.seats[on] = std::make_unique<seat>(with.boards, with.wires, with.between, me, random_(),
-                                             [this] { world_.sleep_until(world_.now() + 10us); });
-        seat& s = *p.seats[on];
+        p.seats[on] = std::make_unique<directed_rank>(with.boards, with.wires, with.between, me, random_(),
+                                                      [this] { world_.sleep_until(world_.now() + 10us); });
+        directed_rank& s = *p.seats[on];
         const auto explain = [&s](const dropin::decision& d) { s.explained.push_back(d); };
         if (g.force != nullptr) {
             s.guides = std::make_unique<dropin::follower>(
@@ -212,10 +212,10 @@ private:
         return found;
     }
 
-    void make(seat& s, std::size_t at);
+    void make(directed_rank& s, std::size_t at);
 
     /// The communicator is freed.
-    void leave(seat& s, std::size_t on) {
+    void leave(directed_rank& s, std::size_t on) {
         group& g = groups_[on];
         s.in_call = true;
         if (s.directs != nullptr) agree(g.learned, s.directs->learned(), "what they have learned");
@@ -240,7 +240,7 @@ private:
     void look_in_background() {
         if (!random_.chance(20)) return;
         process& p = processes_[random_() % processes_.size()];
-        seat* const s = p.seats[random_() % groups_.size()].get();
+        directed_rank* const s = p.seats[random_() % groups_.size()].get();
         if (s == nullptr || s->in_call) return;
         if (s->rolls) (void)s->roll.stand_in(s->plays.number(), world_.now());
         (void)s->plays.poll();
@@ -288,7 +288,7 @@ private:
 
 class program::memory_guided_call final : public dropin::guided_call {
 public:
-    memory_guided_call(program& p, seat& s, std::size_t at)
+    memory_guided_call(program& p, directed_rank& s, std::size_t at)
         : in_(p),
           seat_(s),
           script_(p.script_.calls[at]),
@@ -408,14 +408,14 @@ private:
     }
 
     program& in_;
-    seat& seat_;
+    directed_rank& seat_;
     const testing::scripted_call& script_;
     agreed_call& agreed_;
     testing::memory_call data_;
     time_ns arrival_;
 };
 
-void program::make(seat& s, std::size_t at) {
+void program::make(directed_rank& s, std::size_t at) {
     const testing::scripted_call& c = script_.calls[at];
     const problem& p = c.what.what;
     agreed_[at].arrived.resize(index(p.ranks));

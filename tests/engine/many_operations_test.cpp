@@ -50,7 +50,7 @@ TEST(player, counts_many_operations) {
     for (std::int32_t r = 0; r < 2; ++r)
         expected[static_cast<std::size_t>(r)] = testing::expected_output(what.what, r, 1);
     std::uint64_t ended = 0;
-    while (ended < 2 * all) {
+    while (ended < 2 * all) {  // NOLINT(bugprone-infinite-loop): 'ended' grows within
         for (one_rank& r : ranks) {
             while (r.plays.number() < all && r.under_way.size() < most) {
                 auto& s = r.under_way.emplace_back(one_rank::started{nullptr, memory_call(what.what, r.me.value, 1)});

@@ -87,7 +87,7 @@ private:
     std::vector<std::byte> spoilt(engine::datagram_head head, std::vector<std::byte> raw) {
         std::ranges::fill(raw, std::byte{0xee});
         switch (random_.draw(6)) {
-            case 0: head.key ^= 1; break;
+            case 0: head.key ^= 1; break;  // NOLINT(bugprone-branch-clone): each spoils another field
             case 1: head.magic ^= 1; break;
             case 2: head.fragment += 1000; break;
             case 3: raw.resize(raw.size() + 1); break;

@@ -191,11 +191,11 @@ void check_facts() {
     }
     const engine::call_facts gatherv =
         facts(mpi::call::gatherv(x.data(), me + 1, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE, 1));
-    expect(gatherv.bytes == 8 * (me + 1), "a rank knows its own chunk");
+    expect(gatherv.bytes == 8L * (me + 1), "a rank knows its own chunk");
     expect(gatherv.agreed_bytes == engine::intent::unknown, "not all know all chunks of a gatherv");
     expect(gatherv.bytes_on(0) == (me == 1 ? 8 : engine::intent::unknown), "its root knows them");
     expect(gatherv.out.used == (me == 1), "its root alone has an output");
-    expect(gatherv.largest_buffer() == (me == 1 ? 4 * ranks * (ranks + 1) : 8 * (me + 1)),
+    expect(gatherv.largest_buffer() == (me == 1 ? 4L * ranks * (ranks + 1) : 8L * (me + 1)),
            "its root has the largest buffer");
     // Some ranks may have no data, and the chunks may lie apart.
     expect(!facts(mpi::call::alltoallv(y.data(), {counts, places}, MPI_DOUBLE, y.data(), {counts, places}, MPI_DOUBLE))
@@ -203,9 +203,9 @@ void check_facts() {
            "one buffer for an alltoallv");
     const engine::call_facts in_place =
         facts(mpi::call::allgatherv(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, y.data(), {counts, places}, MPI_DOUBLE));
-    expect(in_place.in_place && in_place.in.first == 100L * me && in_place.bytes == 8 * (me + 1),
+    expect(in_place.in_place && in_place.in.first == 100L * me && in_place.bytes == 8L * (me + 1),
            "in place the input is the own chunk");
-    expect(in_place.agreed_bytes == 4 * (ranks + 1), "all know the chunks of an allgatherv");
+    expect(in_place.agreed_bytes == 4L * (ranks + 1), "all know the chunks of an allgatherv");
     const engine::call_facts exscan = facts(mpi::call::exscan(MPI_IN_PLACE, y.data(), 100, MPI_INT, MPI_MAX));
     expect(exscan.in_place && exscan.in.address == y.data() && exscan.out.used == (me != 0), "of an exscan in place");
     expect(exscan.exact() && exscan.idempotent() && exscan.commutative, "the greatest of integers");

@@ -111,11 +111,11 @@ void check_type_maps(mpi::communicator& ours, const std::string& filter) {
         for (int root = 0; root < ranks; ++root) {
             mpi::selection how(a);
             how.segments = a.segmented ? 7 : 1;
-            std::vector<int> buffer(3 * n, -1);
+            std::vector<int> buffer(std::size_t{3} * n, -1);
             const bool at_root = me == root;
             const bool uses_swapped = !at_root && me % 2 == 0;
             if (at_root)
-                for (int i = 0; i < n; ++i) buffer[static_cast<std::size_t>(3 * i)] = i;
+                for (int i = 0; i < n; ++i) buffer[3 * static_cast<std::size_t>(i)] = i;
             if (at_root)
                 ours.bcast(how, buffer.data(), 1, spread, root);
             else if (uses_swapped)
@@ -154,7 +154,7 @@ void check_odd_types(mpi::communicator& ours) {
     MPI_Op op = MPI_OP_NULL;
     MPI_Op_create(
         [](void* a, void* b, int* n, MPI_Datatype*) {
-            for (int i = 0; i < *n; ++i) static_cast<int*>(b)[2 * i] += static_cast<int*>(a)[2 * i];
+            for (std::ptrdiff_t i = 0; i < *n; ++i) static_cast<int*>(b)[2 * i] += static_cast<int*>(a)[2 * i];
         },
         1, &op);
     const int in[4] = {1, -1, 2, -1};

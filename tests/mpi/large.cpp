@@ -23,7 +23,7 @@ void expect(bool right, const char* what) {
 }
 
 std::uint8_t value(std::int64_t i, int rank) {
-    return static_cast<std::uint8_t>((i * 31 + (i >> 20) + rank * 7) & 0x7f);
+    return static_cast<std::uint8_t>((i * 31 + (i >> 20) + rank * 7L) & 0x7f);
 }
 
 bool all_are(const std::vector<std::uint8_t>& data, std::int64_t first, std::int64_t count, int rank, bool maximum) {

@@ -67,7 +67,7 @@ void check_calls(mpi::multicast& m, int calls, std::uint32_t seed) {
             std::uint64_t raw[6]{0x31206f7461627552, own(), static_cast<std::uint64_t>(n), 8, 0, own()};
             testing::cast_noise(std::as_bytes(std::span(raw)).first(own() % sizeof raw + 1));
         }
-        check_bcast(m, k, count, root, seed * 1000 + static_cast<std::uint64_t>(n));
+        check_bcast(m, k, count, root, std::uint64_t{seed} * 1000 + static_cast<std::uint64_t>(n));
     }
 }
 
@@ -125,7 +125,7 @@ void check_notes(mpi::communicator& world) {
         }
         const std::int64_t kept = sum(notes_sent) - sum(notes_received);
         expect(sum(notes_sent) >= 400, "no notes were sent");
-        expect(kept < 150 * (ranks - 1), fmt::format("MPI keeps {} notes of {}", kept, sum(notes_sent)));
+        expect(kept < 150L * (ranks - 1), fmt::format("MPI keeps {} notes of {}", kept, sum(notes_sent)));
     }
 }
 

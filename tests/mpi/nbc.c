@@ -45,7 +45,7 @@ static void compose(void* left, void* right, int* n, MPI_Datatype* type) {
     const int* const l = left;
     int* const r = right;
     (void)type;
-    for (int i = 0; i < *n; ++i) {
+    for (ptrdiff_t i = 0; i < *n; ++i) {
         const int a = l[2 * i] * r[2 * i] % 997;
         const int b = (l[2 * i + 1] * r[2 * i] + r[2 * i + 1]) % 997;
         r[2 * i] = a;
@@ -304,7 +304,7 @@ static void wrong_arguments(void) {
     REQUIRE(NBC_Operation(out, data, data, MPI_OP_NULL, MPI_INT, 1) == NBC_OP_NOT_SUPPORTED);
     OK(NBC_Iallgather(data, 100, MPI_INT, out, 100, MPI_INT, MPI_COMM_WORLD, &h));
     OK(NBC_Wait(&h));
-    REQUIRE(same(out + 100 * me, data, 100));
+    REQUIRE(same(out + (ptrdiff_t)100 * me, data, 100));
     free(data), free(out);
 }
 
@@ -332,7 +332,7 @@ static void neighbours_on(MPI_Comm comm, int n, int has_weights) {
     REQUIRE(same(mine, theirs, 2 * n));
 
     int sends[2], recvs[2], places[2] = {n, 0}, all[2] = {n, n};
-    MPI_Aint bytes[2] = {n * (int)sizeof(int), 0};
+    MPI_Aint bytes[2] = {(MPI_Aint)sizeof(int) * n, 0};
     MPI_Datatype types[2], pair;
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);

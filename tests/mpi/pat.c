@@ -114,13 +114,13 @@ static void try_all(MPI_Comm comm, int root, int in_place) {
 
     memset(many, 0, sizeof many);
     for (i = 0; i < count; ++i) own[i] = value(rank, i);
-    if (in_place) memcpy(many + rank * count, own, sizeof own);
+    if (in_place) memcpy(many + (size_t)rank * count, own, sizeof own);
     OK(PAT_Gather(at_root && in_place ? MPI_IN_PLACE : (void*)own, count, MPI_INT, many, count, MPI_INT, root, comm));
     for (r = 0; at_root && r < size; ++r)
         for (i = 0; i < count; ++i) REQUIRE(many[r * count + i] == value(r, i));
 
     memset(many, 0, sizeof many);
-    if (in_place) memcpy(many + rank * count, own, sizeof own);
+    if (in_place) memcpy(many + (size_t)rank * count, own, sizeof own);
     OK(PAT_Gatherv(at_root && in_place ? MPI_IN_PLACE : (void*)own, counts[rank], MPI_INT, many, counts, places,
                    MPI_INT, root, comm));
     for (r = 0; at_root && r < size; ++r)

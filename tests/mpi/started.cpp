@@ -113,7 +113,7 @@ void replaced() {
     MPI_Datatype spread = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread);
     MPI_Type_commit(&spread);
-    const mpi::call c = mpi::call::allgatherv(in.data(), me * 1000, MPI_INT, out.data(),
+    const mpi::call c = mpi::call::allgatherv(in.data(), me * 1000L, MPI_INT, out.data(),
                                               {.counts = counts, .displacements = places}, spread);
     mpi::persistent_call again = ours.prepare("allgatherv/ring", c);
     again.start();

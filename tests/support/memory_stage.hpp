@@ -87,7 +87,7 @@ public:
 
 private:
     std::deque<std::vector<std::int64_t>>& queue(std::int32_t from, std::int32_t to) {
-        return told_[static_cast<std::size_t>(from * ranks_ + to)];
+        return told_[static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(to)];
     }
 
     std::int32_t ranks_;

@@ -49,7 +49,8 @@ public:
 
 private:
     std::deque<std::pair<time_ns, text>>& between(rank from, rank to) {
-        return wires_[static_cast<std::size_t>(from.value * ranks_ + to.value)];
+        return wires_[static_cast<std::size_t>(from.value) * static_cast<std::size_t>(ranks_) +
+                      static_cast<std::size_t>(to.value)];
     }
 
     std::int32_t ranks_;

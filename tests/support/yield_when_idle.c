@@ -1,11 +1,12 @@
-/* Preloaded into ranks that share cores: those that wait beside a thread that computes sleep for a moment instead of yielding.
+/* Preloaded into ranks that share cores: those that wait beside a thread that computes sleep for a moment instead of
+ * yielding.
  *
- * On Linux 6.18 a thread that yields gives up the whole slice that it has: beside a thread that computes it polls 350 times a
- * second, if it sleeps 9000 times. So one busy thread anywhere on the machine made an allreduce of 16 ranks on two cores take
- * 25 ms instead of 0.4, and tests of two seconds a minute. Where nobody computes, yielding is faster.
+ * On Linux 6.18 a thread that yields gives up the whole slice that it has: beside a thread that computes it polls 350
+ * times a second, if it sleeps 9000 times. So one busy thread anywhere on the machine made an allreduce of 16 ranks on
+ * two cores take 25 ms instead of 0.4, and tests of two seconds a minute. Where nobody computes, yielding is faster.
  *
- * MPICH's ranks do not even yield: with POLLS_BY_UCX they do after some polls in vain. That takes an allreduce of 4 of them from
- * 19 ms to 0.3.
+ * MPICH's ranks do not even yield: with POLLS_BY_UCX they do after some polls in vain. That takes an allreduce of 4 of
+ * them from 19 ms to 0.3.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

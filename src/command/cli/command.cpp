@@ -126,7 +126,7 @@ CLI::Option* add_flag(CLI::App& app, const std::string& flags, bool& given, cons
 }
 
 CLI::Option* add_parsed(CLI::App& app, const std::string& flags, const std::string& kind, const std::string& help,
-                        std::function<void(const std::string&)> take) {
+                        const std::function<void(const std::string&)>& take) {
     return app.add_option_function<std::string>(flags, take, help)->type_name(kind);
 }
 

@@ -39,7 +39,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flags, std::string& va
 CLI::Option* add_flag(CLI::App& app, const std::string& flags, bool& given, const std::string& help);
 /// An option whose value `take` reads.
 CLI::Option* add_parsed(CLI::App& app, const std::string& flags, const std::string& kind, const std::string& help,
-                        std::function<void(const std::string&)> take);
+                        const std::function<void(const std::string&)>& take);
 void require(CLI::Option* option);
 void require(CLI::App& app, const std::string& option, bool must = true);
 /// An option for several values takes one each time that it is given.

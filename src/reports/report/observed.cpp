@@ -68,7 +68,6 @@ void join(row& a, const row& b, std::size_t ranks) {
 
 }  // namespace
 
-void join_lines(dropin::observation& o, std::span<const code_place> places);
 void join_lines(dropin::observation& o, std::span<const code_place> places) {
     using key = std::tuple<std::size_t, std::string, collective, dropin::form, std::int32_t, int>;
     std::map<key, std::size_t> known;

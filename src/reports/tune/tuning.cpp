@@ -194,7 +194,7 @@ rules own_rules(std::span<const decided> all, std::optional<model> network) {
         if (i + 1 == groups.size() || groups[i + 1].front().of->what != here.what)
             found.push_back({here.what, 2 * here.ranks});
     }
-    return rules(std::move(found), std::move(network));
+    return rules(std::move(found), network);
 }
 
 std::vector<size_rules> by_size(std::span<const decided> all) {

@@ -60,7 +60,7 @@ std::string time_text(time_ns t) {
 
 }  // namespace
 
-rules::rules(std::vector<rule> all, std::optional<model> network) : all_(std::move(all)), network_(std::move(network)) {
+rules::rules(std::vector<rule> all, std::optional<model> network) : all_(std::move(all)), network_(network) {
     std::ranges::stable_sort(all_, {}, values_of);
 }
 
@@ -90,7 +90,7 @@ rules rules::parse(std::string_view text, const std::string& file) {
         if (r.use != nullptr && r.use->uses_round_time() && !network)
             throw error(fmt::format("line {} of rules '{}': {} without a model", r.line, file, r.use->id),
                         "it plans in rounds, and a model tells how long these take", "add a line 'model MODEL'");
-    return rules(std::move(found), std::move(network));
+    return rules(std::move(found), network);
 }
 
 rules rules::read(const std::string& file) { return parse(base::read_text(file, "rules"), file); }

@@ -60,7 +60,7 @@ bool is_exact(const formula& f, const formula_problem& p) {
     if (p.ranks == 1) return true;
     switch (f.fit) {
         case formula_fit::always: return true;
-        case formula_fit::powers_of_two: return is_power_of_two(p.ranks);
+        case formula_fit::powers_of_two:
         case formula_fit::only_powers_of_two: return is_power_of_two(p.ranks);
         case formula_fit::complete_trees: return p.segments == 1 && is_complete_tree(p.ranks, radix_of(f, p));
         case formula_fit::whole_vectors: return p.segments == 1;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <vector>
 
 namespace rubato::simulator {
@@ -144,7 +145,7 @@ private:
     double work_;
     double now_ = 0;
     double gap_end_ = 0;
-    double wire_end_ = -INFINITY;  // nothing was sent
+    double wire_end_ = -std::numeric_limits<double>::infinity();  // nothing was sent
 };
 
 closed_form n_way_with_gaps(terms t) {

@@ -28,7 +28,7 @@ struct layers {
         for (const vertex v : order) {
             first.push_back(static_cast<std::uint32_t>(ways.size()));
             const std::span<const channel> out = net.out(v);
-            for (port p = 0; p < out.size(); ++p)
+            for (port p = 0; p < static_cast<port>(out.size()); ++p)
                 if (const vertex w = net.head(out[p]); net.is_switch(w) && hops[w] + 1 == hops[v])
                     ways.push_back({out[p], w, p});
         }

@@ -96,7 +96,7 @@ std::string draw_svg(const routes& r) {
     for (std::size_t c = 0; c < net.cables().size(); ++c) {
         const cable& ends = net.cables()[c];
         const int beside = drawn[std::minmax(ends.a, ends.b)]++;
-        const double bend = beside % 2 == 0 ? 3. * (beside / 2) : -3. * (beside / 2 + 1);
+        const double bend = 3. * (beside % 2 == 0 ? beside / 2 : -(beside / 2 + 1));
         const point a = p.at[ends.a];
         const point b = p.at[ends.b];
         fmt::format_to(

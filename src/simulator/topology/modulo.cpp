@@ -34,7 +34,7 @@ std::vector<port> modulo_tables(const network& net) {
             const std::span<const channel> out = net.out(v);
             shortest.clear();
             bool one_switch = true;
-            for (port p = 0; p < out.size(); ++p) {
+            for (port p = 0; p < static_cast<port>(out.size()); ++p) {
                 const vertex w = net.head(out[p]);
                 if (v == last ? w != to : !net.is_switch(w) || hops[w] + 1 != hops[v]) continue;
                 one_switch = one_switch && (shortest.empty() || w == net.head(out[shortest.front()]));

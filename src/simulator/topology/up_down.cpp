@@ -50,7 +50,7 @@ std::vector<port> up_down_tables(const network& net) {
             std::uint32_t shortest = far;
             best.clear();
             const std::span<const channel> out = net.out(v);
-            for (port p = 0; p < out.size(); ++p) {
+            for (port p = 0; p < static_cast<port>(out.size()); ++p) {
                 const vertex w = net.head(out[p]);
                 if (!net.is_switch(w) || (place[w] > place[v]) != downwards || reach[w] >= far) continue;
                 if (reach[w] + 1 < shortest) best.clear();

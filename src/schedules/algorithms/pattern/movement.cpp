@@ -6,16 +6,16 @@ namespace rubato::schedules {
 namespace {
 
 /// Chunks that pass through a rank: the whole buffer at the root, the own chunk at a leaf, else scratch.
-slice passing_chunks(builder& b, const tree& t, slice whole, slice own) {
+slice held_chunks(builder& b, const tree& t, slice whole, slice own) {
     if (!t.parent) return whole;
     const interval all = t.covers;
     return all.size() == 1 ? own : b.scratch_chunks(static_cast<std::uint32_t>(all.size()), chunk_of(rank(all.low)));
 }
 slice chunks_to_scatter(builder& b, const tree& t) {
-    return passing_chunks(b, t, b.input(0, static_cast<std::uint32_t>(t.covers.size())), b.output());
+    return held_chunks(b, t, b.input(0, static_cast<std::uint32_t>(t.covers.size())), b.output());
 }
 slice chunks_to_gather(builder& b, const tree& t) {
-    return passing_chunks(b, t, b.output(0, static_cast<std::uint32_t>(t.covers.size())), b.input());
+    return held_chunks(b, t, b.output(0, static_cast<std::uint32_t>(t.covers.size())), b.input());
 }
 
 /// The messages between a rank and its parent, in the order of a scatter: far blocks first.

@@ -134,7 +134,7 @@ TEST(arrival, trace) {
 TEST(arrival, trace_errors) {
     EXPECT_EQ(refusal("trace:/nonexistent/t"),
               "cannot read trace '/nonexistent/t': No such file or directory; check the name of the file");
-    EXPECT_EQ(refusal("trace:" + testing::TempDir()).substr(0, 17), "cannot read trace");
+    EXPECT_EQ(refusal("trace:" + ::testing::TempDir()).substr(0, 17), "cannot read trace");
     const temporary_file empty("# nothing\n\n");
     EXPECT_EQ(refusal("trace:" + empty.path()),
               "trace '" + empty.path() + "' is empty: blank lines and lines with # do not count; add a line");

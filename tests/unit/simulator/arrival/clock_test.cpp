@@ -148,7 +148,7 @@ TEST(clock, is_right_within_its_bound_on_every_rank) {
                 // The shortest round trip takes 2.5 us.
                 EXPECT_LE(clock.error_bound(), hops * 3us) << "rank " << me.value << " of " << ranks;
                 for (int look = 0; look < 10; ++look, m.time += 100ms) {
-                    SCOPED_TRACE(testing::Message()
+                    SCOPED_TRACE(::testing::Message()
                                  << "rank " << me.value << " of " << ranks << ", sync " << sync << ", look " << look);
                     expect_within_bound(m, clock, common);
                 }

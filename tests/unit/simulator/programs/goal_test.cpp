@@ -6,6 +6,7 @@
 #include "simulator/simulate/at_scale.hpp"
 #include "support/error_text.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>

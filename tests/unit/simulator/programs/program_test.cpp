@@ -4,6 +4,7 @@
 #include "simulator/simulate/at_scale.hpp"
 #include "support/error_text.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace rubato::simulator {
@@ -124,9 +125,8 @@ TEST(program, no_algorithm_ends_before_the_bound) {
             ++tried;
             const std::string root = traits(a.what).rooted ? " root=" + std::to_string(ranks / 2) : "";
             const std::string chunk = traits(a.what).moves_data() ? " 4000" : "";
-            const std::string text = "ranks " + std::to_string(ranks) +
-                                     "\nrepeat 5 {\ncompute uniform:max=60us,seed=8\n" + std::string(a.id) + chunk +
-                                     root + "\n}\n";
+            const std::string text = fmt::format("ranks {}\nrepeat 5 {{\ncompute uniform:max=60us,seed=8\n{}{}{}\n}}\n",
+                                                 ranks, a.id, chunk, root);
             const program p = parse_program(text, "p", 0);
             const time_ns bound = earliest_end(p, l);
             EXPECT_LE(bound, std::ranges::max(play(p, plain, {}, {}).exits)) << text;
