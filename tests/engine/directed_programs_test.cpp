@@ -183,7 +183,10 @@ private:
         how.early = g.early;
         how.process = &p.spent;
         how.remembered = *with.remembered;
-        if (!g.simulates) how.choose = [this, &g](const problem& q, std::int64_t bytes) { return chosen(g, q, bytes); };
+        if (!g.simulates)
+            how.choose = [this, &g](const problem& q, std::int64_t bytes, const simulator::call_loop*) {
+                return chosen(g, q, bytes);
+            };
         auto directs = std::make_unique<dropin::director>(how, s.board, explain);
         s.directs = directs.get();
         s.guides = std::move(directs);
@@ -464,9 +467,10 @@ TEST_P(directed_programs, agree_and_end) {
     EXPECT_GT(sum.late, made);
     EXPECT_GT(sum.failed, made / 2);
     EXPECT_GT(sum.profiles, made);
+    const bool rare_happens = made >= 100;
     for (const std::uint64_t n :
          {sum.late_keepers, sum.failing_keepers, sum.leaving_keepers, sum.early, sum.synchronised, sum.moved})
-        EXPECT_GT(n, made / 100);
+        EXPECT_TRUE(n > made / 100 || !rare_happens) << n;
     if (std::getenv("RUBATO_PROGRAMS") == nullptr) return;
     fmt::print(
         "{} programs: {} calls, {} by plans, {} of them by arrivals, {} rolls with {} late,\n"

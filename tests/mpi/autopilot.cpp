@@ -51,7 +51,7 @@ struct pilot {
         experiment::made m = e.call();
         std::this_thread::sleep_for(late);
         const int before = native_calls;
-        const int code = it.run(engine::call_facts(m.c, me, ranks, {}), [&] {
+        const int code = it.run(engine::call_facts(m.c, me, ranks, {}), 0, [&] {
             ++native_calls;
             std::this_thread::sleep_for(native_takes);
             m.out = want;
@@ -243,7 +243,7 @@ void check_native() {
         ++p.native_calls;
         return MPI_ERR_OTHER;
     };
-    const auto made = [&](const mpi::call& one) { return p.it.run(engine::call_facts(one, me, ranks, {}), native); };
+    const auto made = [&](const mpi::call& one) { return p.it.run(engine::call_facts(one, me, ranks, {}), 0, native); };
     if (made(c) != MPI_ERR_OTHER) testing::fail("a sum of doubles was reordered");
     std::vector<int> i(10000, 1), j(i.size());
     if (made(mpi::call::allreduce(i.data(), j.data(), 10000, MPI_INT, MPI_SUM)) != MPI_SUCCESS || j.back() != ranks)

@@ -9,11 +9,16 @@
  * scatterv, gatherv or alltoallv; BYTES is the size of the vector, or of all ranks' chunks together. Or it is several
  * collectives:
  *
- *   mixed     a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every 20 iterations, and an
- * allreduce and a bcast of 8 to 64 bytes buckets   allreduces of 1/32, 1/16, ... 1/2 of BYTES, and of BYTES grid in a
- * grid of ranks, a bcast of BYTES in rows and a reduce of BYTES in columns; each iteration has the next root sort an
- * allgather of 8 bytes from each rank, an alltoall of counts, and an alltoallv in which two ranks get six times as much
- * as others
+ * mixed: a bcast of a quarter of BYTES, a reduce of BYTES to a root that changes every 20 iterations, and an allreduce
+ * and a bcast of 8 to 64 bytes.
+ *
+ * buckets: allreduces of 1/32, 1/16, ... 1/2 of BYTES, and of BYTES.
+ *
+ * grid: in a grid of ranks, a bcast of BYTES in rows and a reduce of BYTES in columns; each iteration has the next
+ * root.
+ *
+ * sort: an allgather of 8 bytes from each rank, an alltoall of counts, and an alltoallv in which two ranks get six
+ * times as much as others.
  *
  * Each WHAT with each BYTES is a loop of its own.
  *

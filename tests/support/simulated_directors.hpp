@@ -32,6 +32,7 @@ struct wall {
     };
     int ranks;
     model network;
+    std::optional<model> inside{};
     time_ns measuring{};  ///< how long it takes to know the network
     std::deque<entry> entries{};
     int synchronised = 0;
@@ -63,6 +64,7 @@ public:
         if (!std::exchange(measured_, true)) clock_ += wall_.measuring;
         return wall_.network;
     }
+    const model* inside() override { return wall_.inside ? &*wall_.inside : nullptr; }
     void doubt_network() override {
         if (me_ == 0) ++wall_.doubted;
     }
@@ -188,6 +190,7 @@ public:
     int doubted() const { return wall_.doubted; }
     std::size_t exchanges() const { return wall_.entries.size(); }
     void measure_in(time_ns t) { wall_.measuring = t; }
+    void know_inside(const model& m) { wall_.inside = m; }
 
 private:
     wall wall_;
@@ -223,7 +226,7 @@ inline outcome directed(const program& p, std::deque<dropin::directing_cost>* pr
         p.ranks, clocks,
         [&](int r) -> dropin::director::choice {
             if (p.network) return {};
-            return [&, r](const problem& q, std::int64_t) {
+            return [&, r](const problem& q, std::int64_t, const simulator::call_loop*) {
                 clocks[static_cast<std::size_t>(r)] += p.choosing;
                 o.chosen += p.choosing;
                 std::vector<candidate> found;

@@ -2,6 +2,7 @@
 #include "dropin/direct/comparison.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace rubato::dropin {
@@ -26,7 +27,10 @@ void comparison::order_choice(bool rolls) {
     if (before && contenders_[native].measured && is_stale(*before, contenders_[native].measured->tail))
         with_.others.doubt_network();
     (void)with_.others.network();
+    (void)with_.others.inside();
     chosen_ = true;
+    chosen_foreseen_ = is_foreseen(contenders_[incumbent_]);
+    chosen_by_ = gaps_.size();
     chosen_for_ = rolls ? contenders_[incumbent_].newest : prediction(contenders_[incumbent_]);
     const auto first = std::ranges::min_element(chosen_for_) - chosen_for_.begin();
     told_choice told;
@@ -37,23 +41,28 @@ void comparison::order_choice(bool rolls) {
         told.measured = begin - came;
     }
     choice_ = {with_.others.tell(rank(static_cast<std::int32_t>(first)), bytes_of(told)),
-               call_ + (waits_for_all() || contenders_.size() == 1 ? 1 : lag), with_.account.pay_choice(), rolls};
+               call_ + (waits_for_all(traits(first_.what)) || contenders_.size() == 1 ? 1 : lag),
+               with_.account.pay_choice(), rolls};
 }
 
 told_choice comparison::chosen(bool rolls) const {
     problem p{.what = first_.what, .ranks = with_.how.ranks, .root = first_.root};
     if (traits(p.what).on_graph) p.neighbours = with_.how.neighbours;
     p.arrivals = chosen_for_;
+    p.hosts = with_.how.shared;
     const time_ns last = std::ranges::max(p.arrivals);
     told_choice told;
     std::vector<candidate> ranked;
     try {
-        ranked = best_of_each(with_.how.choose(p, first_.bytes));
+        const simulator::call_loop loop = loop_to_come();
+        ranked = best_of_each(with_.how.choose(p, first_.bytes, rolls || loop.gaps.empty() ? nullptr : &loop));
     } catch (const error&) {
         // A problem that cannot be simulated gets no plan.
+    } catch (const std::bad_alloc&) {
+        // Nor does one that is too large.
     }
     for (const candidate& c : ranked) {
-        const time_ns tail = std::max(c.end - last, time_ns{});
+        const time_ns tail = std::max(c.end - last, time_ns{1});  // 0 means that there is none
         const auto least = [&](time_ns& t) { t = t == time_ns{} ? tail : std::min(t, tail); };
         if (!c.use->early) least(told.plain_tail);
         if (!c.use->early && !c.use->arrival_aware) least(told.blind_tail);
@@ -65,6 +74,10 @@ told_choice comparison::chosen(bool rolls) const {
                                                                   tail};
     }
     return told;
+}
+
+simulator::call_loop comparison::loop_to_come() const {
+    return {{gaps_.begin(), gaps_.end()}, is_foreseen(contenders_[incumbent_])};
 }
 
 void comparison::take_choice() {

@@ -9,10 +9,13 @@
 // The incumbent makes the calls, at first the native collective. A trial is four calls of the incumbent and, after
 // three to warm up, four of the challenger. Better means: the tail is shorter by half of the margin, and the pace, from
 // call to call, is not longer by more than 2 % and noise. The tail is what a collective can change and can be measured
-// in few calls; the pace is what the program gains, that of the last rank. Where ranks run ahead of each other the pace
-// alone decides. Failures double the time until the next trial, also where a plan is adopted and withdrawn in turn; a
-// prediction that was far off makes the next ones doubtful, by the root of its error. If the model leaves no doubt,
-// between hosts, the plan makes the third or fourth call without a trial that must be affordable.
+// in few calls; the pace is what the program gains, that of the last rank. Where ranks may be ahead of each other, as
+// in a rooted collective if nothing else brings them together, the tail of a call says little. There it is what the
+// program lost in the block's calls: how much longer it took than if messages took no time. That leaves out who was
+// late by chance in these calls; the pace of so few would not. Failures double the time until the next trial, also
+// where a plan is adopted and withdrawn in turn; a prediction that was far off makes the next ones doubtful, by the
+// root of its error. If the model leaves no doubt, between hosts, the plan makes the third or fourth call without a
+// trial that must be affordable.
 #pragma once
 
 #include "dropin/direct/costs.hpp"
@@ -61,6 +64,7 @@ struct told_sample {
     std::int64_t free_trials_elsewhere = 0;
     time_ns has_run{};
     std::int64_t largest_buffer = 0;  ///< where not all ranks know the sizes
+    std::int64_t met = 0;             ///< 1: before `next` all have waited for all
 };
 
 /// What a choice found: plans, the best first.
@@ -150,7 +154,15 @@ private:
     static constexpr time_ns no_exit = time_ns::min();  // of a call that failed
 
     std::size_t running() const { return phase_ == phase::trying ? challenger_ : incumbent_; }
-    bool waits_for_all() const;
+    /// Whether choices are made for several calls together.
+    bool plays_loops() const {
+        const collective_traits& t = traits(first_.what);
+        return with_.how.ranks <= most_in_loops && (t.rooted || waits_for_all(t));
+    }
+    /// Whether ranks may be ahead of each other, so that what a call loses is not its tail.
+    bool loses() const { return plays_loops() && traits(first_.what).rooted; }
+    /// Nothing has brought ranks together lately. Then waiting for what others tell would.
+    bool is_uncoupled() const { return loses() && !gaps_.empty() && !gaps_.back().meets; }
     bool sizes_differ() const { return !traits(first_.what).sizes_known_to_all(); }
     /// Of the widest buffer.
     std::int32_t chunks() const {
@@ -166,26 +178,27 @@ private:
     bool is_watched() const;
     void direct(const directed_call& c);
 
-    void report(time_ns now, bool all_are_here);
+    void report(time_ns now, bool all_are_here, bool met);
     void learn(const pending& p);
     void observe(contender& by, const sample& s);
     void begin_again();
     void rest(std::uint64_t interval);
     void fail(int samples);
     void measure(next what);
-    void first_call(const cost& c);
+    void first_call(const sample& s);
     void measured();
     void order_if_worthwhile();
     void order_choice(bool rolls = false);
     told_choice chosen(bool rolls) const;
+    simulator::call_loop loop_to_come() const;
     void take_choice();
     void use_choice();
     void try_next();
     void begin_trial(std::size_t who);
-    void check_trial(const cost& c);
+    void check_trial(const sample& s);
     void end_trial();
     void settle(bool challenger_stays, std::string_view reason);
-    void watch(const cost& c, bool foreseen);
+    void watch(const sample& s, bool foreseen);
     void forget();
     void meet_other_size();
     void synchronise();
@@ -195,6 +208,8 @@ private:
     bool is_promising(const contender& c) const;
     bool is_worthwhile(time_ns tail) const;
     bool is_unforeseeable(const contender& c) const;
+    bool is_foreseen(const contender& c) const;
+    bool knows_enough() const;
     bool may_call_roll() const;
     void call_roll();
     double error_in_doubt(const contender& c) const;
@@ -219,6 +234,7 @@ private:
     bool watched_ = false;
     bool refused_ = false;
     time_ns arrival_{}, exit_{};
+    std::uint64_t meetings_ = 0;  // before the current call
     std::deque<pending> pending_{};
 
     std::vector<contender> contenders_;  // the native one, perhaps the incumbent, and the plans of the last choice
@@ -229,7 +245,7 @@ private:
     phase phase_ = phase::measuring;
     next next_ = next::choice;
     std::uint64_t since_ = 0;  // the call that began the phase
-    std::vector<cost> block_{};
+    std::vector<sample> block_{};
 
     struct choice_under_way {
         std::uint64_t ticket;
@@ -238,12 +254,16 @@ private:
         bool rolls;
     };
     std::optional<choice_under_way> choice_{};
-    bool choice_is_here_ = false;        // and waits until the incumbent is measured
-    std::vector<cost> native_block_{};   // calls of the incumbent that were still under way when a challenge began
-    std::vector<time_ns> chosen_for_{};  // arrivals
-    time_ns chosen_against_{};           // the native tail then
-    time_ns plain_tail_{};               // predicted, of the best plan that does not begin early
-    time_ns blind_tail_{};               // likewise, of those that know nothing of arrivals
+    bool choice_is_here_ = false;         // and waits until the incumbent is measured
+    std::vector<sample> native_block_{};  // calls of the incumbent that were still under way when a challenge began
+    std::vector<time_ns> chosen_for_{};   // arrivals
+    bool chosen_foreseen_ = false;
+    std::size_t chosen_by_ = 0;               // so many calls
+    std::deque<simulator::call_gap> gaps_{};  // after the last calls
+    std::uint64_t ahead_ = 0;                 // by about so many calls, the first rank of the last one
+    time_ns chosen_against_{};                // the native tail then
+    time_ns plain_tail_{};                    // predicted, of the best plan that does not begin early
+    time_ns blind_tail_{};                    // likewise, of those that know nothing of arrivals
     bool chosen_ = false;
     time_ns chosen_in_{};  // how long choosing took
 

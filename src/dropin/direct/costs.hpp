@@ -26,6 +26,11 @@ struct sample {
     std::vector<time_ns> arrivals{};
     std::vector<time_ns> exits{};
     std::vector<time_ns> next{};  ///< when each arrived at the call after it
+    bool met = false;             ///< in between, all have waited for all, in calls that Rubato sees
+
+    /// Ranks may also wait for each other where Rubato sees nothing, in messages of the program. So they are taken to
+    /// have met unless one came to the next call before the last one left this one.
+    simulator::call_gap gap() const;
 };
 
 struct cost {
@@ -40,13 +45,18 @@ cost cost_of(const sample& s, std::int64_t bytes);
 
 /// What calls in a row have cost.
 struct level {
+    /// In a rooted collective, what the program lost in each: how much longer it took than if messages took no time.
+    /// Without ranks that run ahead that is the mean tail.
     time_ns tail{};
     time_ns pace{};   ///< the mean period: the program's time per call
     time_ns noise{};  ///< how far off the pace may be
     bool runs_ahead = false;
+    time_ns alone{};  ///< the median of the calls' own tails
+    time_ns worst{};  ///< the most that one call lost
 };
 /// Takes an even number of calls, so that calls which alternate between two places of the program have equal weight.
-level level_of(std::span<const cost> calls);
+/// Tails and losses are scaled to the size of `like`. `loses`: the level's tail is a loss.
+level level_of(std::span<const sample> calls, const directed_call& like, bool loses);
 
 /// A share of a time.
 inline time_ns share_of(time_ns t, double share) { return base::time_within(static_cast<double>(t.count()) * share); }

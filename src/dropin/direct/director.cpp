@@ -1,7 +1,9 @@
 #include "dropin/direct/director.hpp"
 
 #include "dropin/direct/comparison.hpp"
+#include "simulator/choose/outcome.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -21,14 +23,26 @@ decision decision_at(const directed_call& c, std::int32_t ranks, std::uint64_t c
 struct director::state {
     state(settings how, board& others, explainer explain) : with{std::move(how), others, std::move(explain)} {
         if (!with.how.choose)
-            with.how.choose = [this](const problem& p, std::int64_t bytes) {
+            with.how.choose = [this](const problem& p, std::int64_t bytes, const simulator::call_loop* loop) {
                 const model& m = with.others.network();
                 // A late root cannot begin if it alone knows the sizes: nobody can tell it.
                 const collective_traits& t = traits(p.what);
                 const bool early = with.how.early && !(t.irregular && t.output == holders::root);
                 std::vector<candidate> all = candidates_for(p, bytes, m, early);
                 std::erase_if(all, [](const candidate& c) { return c.radix > 0; });  // ranks tell each other no radix
-                return choose(p, bytes, m, std::move(all));
+                const model* const inside = p.hosts.empty() ? nullptr : with.others.inside();
+                if (loop == nullptr) return choose(p, bytes, m, std::move(all), inside);
+                // A response knows nothing of ranks that begin before they come.
+                const auto begin_early =
+                    std::ranges::stable_partition(all, [](const candidate& c) { return !c.use->early; });
+                const std::vector<candidate> ahead(begin_early.begin(), begin_early.end());
+                all.erase(begin_early.begin(), begin_early.end());
+                std::vector<candidate> found = simulator::choose_for_loop(p, bytes, m, std::move(all), *loop, inside);
+                const bool meet = std::ranges::all_of(loop->gaps, &simulator::call_gap::meets);
+                if (ahead.empty() || !meet) return found;
+                for (candidate& c : choose(p, bytes, m, ahead, inside)) found.push_back(std::move(c));
+                const time_ns last = p.arrivals.empty() ? time_ns{} : std::ranges::max(p.arrivals);
+                return simulator::in_order(std::move(found), last, bytes, m);
             };
     }
 

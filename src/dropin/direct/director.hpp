@@ -18,6 +18,7 @@
 #include "dropin/direct/rules.hpp"
 #include "rubato/choose.hpp"
 #include "simulator/arrival/predictor.hpp"
+#include "simulator/choose/loop_choice.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -45,6 +46,8 @@ public:
     virtual void synchronise() = 0;
     /// The model of the network, which may have to be measured first.
     virtual const model& network() = 0;
+    /// Of messages within a host, where ranks share one and there are several; null: nothing is known of these.
+    virtual const model* inside() { return nullptr; }
     /// The model may be of an earlier run, and wrong: then it is to be measured when next needed.
     virtual void doubt_network() = 0;
     /// Any clock of this rank, to measure how long something takes.
@@ -64,6 +67,8 @@ struct directed_call {
     rank root{};
     std::int64_t bytes = 0;  ///< of the vector or of a chunk; where chunks differ, their mean; 0: not all ranks know
     std::int64_t own = 0;    ///< of this rank's largest buffer, which others do not know
+    /// How often all its ranks have met so far, in blocking calls that nobody leaves before all have come.
+    std::uint64_t meetings = 0;
 
     simulator::operation kind() const { return simulator::operation_of(what, root, bytes); }
 };
@@ -117,8 +122,10 @@ public:
 /// Mode auto: measures the native collective and plans that are predicted to be better.
 class RUBATO_API director final : public guide {
 public:
-    /// Candidates for a problem with that many bytes per chunk, the best first.
-    using choice = std::function<std::vector<candidate>(const problem&, std::int64_t bytes)>;
+    /// Candidates for a problem with that many bytes per chunk, the best first: for the calls of a loop, if one is
+    /// given, else for one call.
+    using choice =
+        std::function<std::vector<candidate>(const problem&, std::int64_t bytes, const simulator::call_loop*)>;
     struct settings {
         rank me{};
         std::int32_t ranks = 1;
@@ -130,9 +137,11 @@ public:
         bool early = false;                         ///< early forms may be chosen
         directing_cost* process = nullptr;          ///< of this rank's; null: there is no other director
         std::shared_ptr<const graph> neighbours{};  ///< for neighbour collectives
-        std::vector<experience> remembered{};       ///< of an earlier run; equal on all ranks
-        choice choose{};                            ///< if none is given, by simulation on the board's network
-        std::vector<seen_call> seen{};              ///< the last of each operation; of the same calls on all ranks
+        /// The host of each rank, where some share one and there are several; else empty.
+        std::vector<std::int32_t> shared{};
+        std::vector<experience> remembered{};  ///< of an earlier run; equal on all ranks
+        choice choose{};                       ///< if none is given, by simulation on the board's network
+        std::vector<seen_call> seen{};         ///< the last of each operation; of the same calls on all ranks
         /// When this rank came to the first call, if ranks have met since, to make their directors.
         std::optional<time_ns> came{};
     };

@@ -13,6 +13,8 @@ struct prudence {
 
 /// What was exchanged at a call is used two calls later: by then all ranks have contributed, unless some run ahead.
 constexpr std::uint64_t lag = 2;
+/// More calls than that no rank is taken to be ahead of another.
+constexpr std::uint64_t most_ahead = 16;
 /// Calls with fewer bytes, all chunks together, are left alone: with a late rank plans take as long as they do.
 constexpr std::int64_t smallest = 16 << 10;
 /// Whether mode auto may make a call by a plan. `bytes`: all chunks together, where all ranks know the sizes. Elsewhere
@@ -20,6 +22,15 @@ constexpr std::int64_t smallest = 16 << 10;
 constexpr bool auto_may_make(const collective_traits& t, std::int64_t bytes, bool between_hosts) {
     return t.sizes_known_to_all() ? bytes >= smallest : between_hosts;
 }
+/// Whether nobody leaves such a call before all have come, if chunks are not empty.
+constexpr bool waits_for_all(const collective_traits& t) {
+    if (t.what == collective::barrier) return true;
+    return !t.rooted && !t.on_graph && t.input == holders::all && t.output == holders::all &&
+           t.what != collective::scan && t.what != collective::exscan;
+}
+/// Likewise whatever the chunks are, if the call has any data.
+constexpr bool is_meeting(const collective_traits& t) { return waits_for_all(t) && !t.irregular; }
+
 /// Calls with at least as many bytes are followed while a plan by arrivals makes them: every call's arrivals are
 /// exchanged, unless exchanging would take more than this share of the time.
 constexpr std::int64_t followed = 64 << 10;
@@ -63,6 +74,15 @@ constexpr std::uint64_t usual_interval = 7;
 /// Where exchanging costs more than this share of the time, samples are rarer, down to one in `rarest` calls.
 constexpr double exchange_share = 0.005;
 constexpr std::uint64_t rarest = 1023;
+
+/// Calls whose times between them are kept, to choose plans for those to come.
+constexpr std::size_t remembered_calls = 24;
+/// As few are enough for the first choice.
+constexpr std::size_t fewest_calls = 2;
+/// Where nobody can foresee who is late, so many times as many calls make a better choice.
+constexpr std::size_t known_better = 3;
+/// With more ranks a choice looks at one call, not at a loop, or it would take too long.
+constexpr std::int32_t most_in_loops = 64;
 
 /// Tails below this share of the time from call to call are not worth a choice.
 constexpr double worthwhile = 0.01;

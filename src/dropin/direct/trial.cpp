@@ -30,12 +30,13 @@ std::vector<time_ns> comparison::prediction(const contender& c) const {
 }
 
 /// Whether a is better by half of the margin at least. Where ranks run ahead of each other nobody waits for the last
-/// one, so only the pace decides.
+/// one, so only what the program lost decides, or the pace.
 bool comparison::beats(const level& a, const level& b) const {
     const time_ns noise = a.noise + b.noise;
     if (a.pace > b.pace + share_of(b.pace, most_slower) + noise) return false;
     const time_ns least = share_of(b.tail, with_.how.careful.margin / 2);
-    return a.runs_ahead || b.runs_ahead ? b.pace - a.pace > least + noise : b.tail - a.tail > least;
+    const bool by_pace = !loses() && (a.runs_ahead || b.runs_ahead);
+    return by_pace ? b.pace - a.pace > least + noise : b.tail - a.tail > least;
 }
 
 bool comparison::is_promising(const contender& c) const {
@@ -86,16 +87,22 @@ bool comparison::is_unforeseeable(const contender& c) const {
     if (!c.pattern || !c.measured) return false;
     if (c.missed > mostly_missed) return true;
     const time_ns error = c.pattern->worst_uncertainty();
-    return error != simulator::unsure && error > c.measured->tail / 4;
+    return error != simulator::unsure && error > c.measured->alone / 4;
+}
+
+/// Whether predictions were right, so far as one can tell.
+bool comparison::is_foreseen(const contender& c) const {
+    return c.pattern && c.pattern->worst_uncertainty() != simulator::unsure && !is_unforeseeable(c);
 }
 
 /// Whether a choice is made among plans for whom roll is called: by the newest arrivals, as these would be seen.
 bool comparison::may_call_roll() const {
     const contender& now = contenders_[incumbent_];
-    if (now.rolls || rolls_ >= most_roll_calls || wait_ > 0 || now.measured->runs_ahead || now.newest.empty())
+    if (now.rolls || rolls_ >= most_roll_calls || wait_ > 0 || now.measured->runs_ahead || is_uncoupled() ||
+        now.newest.empty())
         return false;
     if (together(first_.bytes) < followed) return false;
-    return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->tail / 4 && affords_choice();
+    return is_unforeseeable(now) && std::ranges::max(now.newest) > now.measured->alone / 4 && affords_choice();
 }
 
 void comparison::call_roll() {
@@ -119,9 +126,13 @@ bool comparison::may_choose_anew() const { return wait_ == 0 && affords_choice()
 /// matter.
 bool comparison::has_changed() const {
     const contender& now = contenders_[incumbent_];
-    if (!chosen_ || !now.pattern || now.rolls || is_unforeseeable(now)) return false;
+    if (!chosen_ || !now.pattern || now.rolls) return false;
+    // What it was chosen by says more now.
+    const bool known_better_now = is_foreseen(now) || gaps_.size() >= known_better * chosen_by_;
+    if (plays_loops() && !chosen_foreseen_ && failures_ == 0 && known_better_now) return true;
+    if (is_unforeseeable(now)) return false;
     const time_ns error = now.pattern->uncertainty();
-    return error != simulator::unsure && farthest(prediction(now), chosen_for_) > now.measured->tail / 2 + 2 * error;
+    return error != simulator::unsure && farthest(prediction(now), chosen_for_) > now.measured->alone / 2 + 2 * error;
 }
 
 std::uint64_t comparison::longest_interval() const {
@@ -159,13 +170,17 @@ void comparison::measure(next what) {
 }
 
 /// The first call of all is slow in any case. It only shows whether a choice is worthwhile.
-void comparison::first_call(const cost& c) {
-    contenders_[native].measured = level{c.tail, c.period, {}, c.runs_ahead};
+void comparison::first_call(const sample& s) {
+    contenders_[native].measured = level_of(std::span(&s, 1), first_, loses());
     order_if_worthwhile();
 }
 
+/// Where ranks are ahead of each other, one call does not show what several lose.
+bool comparison::knows_enough() const { return !is_uncoupled() || sizes_differ() || gaps_.size() >= fewest_calls; }
+
 void comparison::order_if_worthwhile() {
-    if (!choice_ && !choice_is_here_ && is_worthwhile(contenders_[incumbent_].measured->tail) && affords_choice())
+    if (!choice_ && !choice_is_here_ && knows_enough() && is_worthwhile(contenders_[incumbent_].measured->tail) &&
+        affords_choice())
         order_choice();
 }
 
@@ -173,7 +188,7 @@ void comparison::order_if_worthwhile() {
 /// complete at the end.
 void comparison::measured() {
     contender& now = contenders_[incumbent_];
-    now.measured = level_of(block_);
+    now.measured = level_of(block_, first_, loses());
     if (next_ == next::native) return begin_trial(native);
     if (next_ == next::listed) return try_next();
     if (next_ == next::roll_call) return call_roll();
@@ -213,24 +228,25 @@ void comparison::begin_trial(std::size_t who) {
         ++with_.free_trials;
         if (directing_cost* const process = with_.how.process) ++process->free_trials;
     }
-    native_block_ = phase_ == phase::measuring && incumbent_ == native ? std::move(block_) : std::vector<cost>();
+    native_block_ = phase_ == phase::measuring && incumbent_ == native ? std::move(block_) : std::vector<sample>();
     phase_ = phase::trying;
     since_ = call_;
     unlike_ = 0;
     block_.clear();
 }
 
-void comparison::check_trial(const cost& c) {
-    const time_ns tail = contenders_[incumbent_].measured->tail;
+void comparison::check_trial(const sample& s) {
+    const level& now = *contenders_[incumbent_].measured;
     if (challenger_ == native) return;
-    contenders_[challenger_].measured = level{c.tail, c.period, {}, c.runs_ahead};
-    if (c.tail > hopeless * tail) settle(false, "its second call was much slower");
+    const level seen = level_of(std::span(&s, 1), first_, loses());
+    contenders_[challenger_].measured = seen;
+    if (seen.tail > hopeless * std::max(now.tail, now.worst)) settle(false, "its second call was much slower");
 }
 
 void comparison::end_trial() {
     contender& c = contenders_[challenger_];
     const level& now = *contenders_[incumbent_].measured;
-    c.measured = level_of(block_);
+    c.measured = level_of(block_, first_, loses());
     // In doubt, the native collective wins.
     const bool stays = challenger_ == native ? !beats(now, *c.measured) : beats(*c.measured, now);
     settle(stays, stays ? "it is better" : "it is not better");
@@ -285,22 +301,27 @@ void comparison::fail(int samples) {
 }
 
 /// A sample of the incumbent between challenges.
-void comparison::watch(const cost& c, bool foreseen) {
+void comparison::watch(const sample& s, bool foreseen) {
+    const level seen = level_of(std::span(&s, 1), first_, loses());
     ++rested_;
     wait_ = std::max(0, wait_ - 1);
     synchronise();
     contender& now = contenders_[incumbent_];
     if (std::exchange(remembered_, false)) {
         const time_ns known = now.measured->tail;
-        if (is_stale(known, c.tail)) return forget();
-        now.measured->pace = c.period;
+        // One call that ranks leave at different times may have lost nothing where several do.
+        const time_ns native_too = std::max(known, (known + contenders_[native].measured->tail) / 2);
+        const bool tells = !(seen.runs_ahead && loses()) || seen.tail > native_too;
+        const time_ns off = std::max(known - seen.tail, seen.tail - known);
+        if (tells && is_stale(known, seen.tail) && off > share_of(seen.pace, worthwhile)) return forget();
+        now.measured->pace = seen.pace;
     }
     const level& by_native = *contenders_[native].measured;
     changed_ = has_changed() ? changed_ + 1 : 0;
     const bool listed = listed_ < contenders_.size();
     if (incumbent_ != native) {
-        // Slower: it has lost half of its gain. Where ranks run ahead of each other, tails mean nothing.
-        const bool slower = c.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
+        // Slower: it has lost half of its gain. Where ranks run ahead of each other, one call says nothing.
+        const bool slower = seen.tail > now.measured->tail + (by_native.tail - now.measured->tail) / 2;
         if (foreseen) slow_ = slower && !now.measured->runs_ahead && !by_native.runs_ahead ? slow_ + 1 : 0;
         was_slow_ = static_cast<std::uint64_t>(slow_) * interval_;
         if (slow_ >= believed + std::min(audits_, believed)) return measure(next::native);
@@ -312,8 +333,9 @@ void comparison::watch(const cost& c, bool foreseen) {
         if (rested_ >= doubled(audit_after, audits_) && with_.account.hardly_notices(price))
             return measure(next::native);
     } else {
-        slow_ = chosen_ && c.tail > chosen_against_ + chosen_against_ / 2 ? slow_ + 1 : 0;
-        const bool worth = is_worthwhile(c.tail);
+        const bool slower = seen.tail > chosen_against_ + chosen_against_ / 2 && seen.tail > now.measured->worst;
+        slow_ = chosen_ && slower ? slow_ + 1 : 0;
+        const bool worth = is_worthwhile(seen.tail);
         const bool anew = !chosen_ || changed_ >= believed || slow_ >= believed || (failures_ > 0 && !listed);
         if (worth && may_call_roll()) return measure(next::roll_call);
         if (worth && anew && may_choose_anew()) return measure(next::choice);
@@ -346,11 +368,13 @@ void comparison::forget() {
     listed_ = 1;
     chosen_ = choice_is_here_ = remembered_ = false;
     chosen_for_.clear();
+    gaps_.clear();
     measure(next::choice);
 }
 
 /// Called when all ranks take part in the same sample, so they can synchronise now.
 void comparison::synchronise() {
+    if (incumbent_ != native && is_uncoupled()) return;  // it would bring them together
     const time_ns now = with_.account.latest();
     if (with_.synchronise_after == time_ns{}) {
         with_.synchronised = now;

@@ -105,12 +105,12 @@ public:
 
     bool end() { return (!board_ || board_->is_quiet()) && inner_.end(); }
 
-    int run(const engine::call_facts& c, const std::function<int()>& native) {
+    int run(const engine::call_facts& c, std::uint64_t meetings, const std::function<int()>& native) {
         if (!concerns(how_, c) || !may_replace(c)) return native();
         mpi_call call(*this, c, native);
         int code = MPI_SUCCESS;
         try {
-            code = make_call(*guide_, known(c), call);
+            code = make_call(*guide_, known(c, meetings), call);
             let_thread_rest();
         } catch (const std::exception& e) {
             if (call.is_native()) throw;  // by an error handler of the program
@@ -127,7 +127,7 @@ public:
         if (director_ != nullptr || !has_thread_ || !usual || !concerns(how_, *c) || !may_replace(*c)) return native();
         mpi_call call(*this, *c, native);
         try {
-            const directive& how = guide_->arrive(known(*c), call.now());
+            const directive& how = guide_->arrive(known(*c, 0), call.now());
             if (how.use != nullptr) {
                 if (const std::optional<engine::intent> plan = planned(*guide_, how, call)) {
                     *request = start_planned(*plan, std::move(c), std::move(freed));
@@ -150,6 +150,7 @@ private:
         s.me = rank(ours_.rank());
         s.ranks = ours_.size();
         s.between_hosts = base::on_several_hosts(ours_.hosts());
+        if (s.between_hosts && base::are_shared(ours_.hosts())) s.shared = ours_.hosts();
         s.early = has_thread_;
         s.neighbours = ours_.neighbours();
         return s;
@@ -285,7 +286,9 @@ autopilot::autopilot(MPI_Comm user, const settings& how, explainer explain)
     : state_(std::make_unique<state>(user, how, std::move(explain))) {}
 autopilot::~autopilot() = default;
 
-int autopilot::run(const engine::call_facts& c, const std::function<int()>& native) { return state_->run(c, native); }
+int autopilot::run(const engine::call_facts& c, std::uint64_t meetings, const std::function<int()>& native) {
+    return state_->run(c, meetings, native);
+}
 int autopilot::start(std::shared_ptr<const engine::call_facts> c, MPI_Request* request,
                      const std::function<int()>& native, std::function<void(MPI_Request)> freed) {
     return state_->start(std::move(c), request, native, std::move(freed));

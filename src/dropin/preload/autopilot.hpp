@@ -53,15 +53,15 @@ public:
     /// come to run().
     static bool concerns(const settings& how, const engine::call_facts& c);
     /// Such a call, as all ranks know it.
-    static directed_call known(const engine::call_facts& c) {
+    static directed_call known(const engine::call_facts& c, std::uint64_t meetings) {
         return {c.what, rank(c.traits().rooted ? c.root : 0), std::max<std::int64_t>(0, c.agreed_bytes),
-                c.largest_buffer()};
+                c.largest_buffer(), meetings};
     }
 
     /// Makes the call, by Rubato or by `native`, which calls the MPI library. Returns an MPI error code; that of
     /// `native` if it was called. Throws only what an error handler of the program throws: where a native call would
-    /// end the program, so does this.
-    int run(const engine::call_facts& c, const std::function<int()>& native);
+    /// end the program, so does this. `meetings`: as directed_call has them.
+    int run(const engine::call_facts& c, std::uint64_t meetings, const std::function<int()>& native);
     /// Modes force and rules: starts a non-blocking call, as run() makes one, if the background thread may go on with
     /// it on all ranks: a program may wait for something else before it comes to wait for this. `c` is kept until it
     /// has ended. `freed` is called, in any thread, when MPI has freed the request.

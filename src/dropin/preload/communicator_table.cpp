@@ -79,6 +79,7 @@ std::unique_ptr<communicator_state> communicator_table::inspect(MPI_Comm comm) {
     state->left_alone = state->inter || state->size < 2 || !of_this_world;
     if (of_this_world) {
         const auto host = [&](std::int32_t m) { return pilots_.how().hosts[static_cast<std::size_t>(m)]; };
+        state->whole_world = members.size() == pilots_.how().hosts.size();
         state->apart = std::ranges::any_of(members, [&](std::int32_t m) { return host(m) != host(members.front()); });
     }
     if (recorder* const to = notes_.recorder_of_new()) state->channel = &to->open(members);

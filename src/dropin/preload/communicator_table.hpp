@@ -66,6 +66,9 @@ struct communicator_state {
     /// Rubato or have other settings, so they are told nothing. Equal on all its ranks.
     bool left_alone = false;
     bool inter = false;                            ///< an inter-communicator
+    bool whole_world = false;                      ///< all ranks of the world are its ranks
+    std::uint64_t meetings = 0;                    ///< if it is not the whole world: how often all ranks have met
+    int heard_by = -1;                             ///< the root of the last call, if it got something from all
     bool apart = false;                            ///< not all its ranks are on one host; equal on all its ranks
     dropin::recorder::channel* channel = nullptr;  ///< null: nothing is recorded
     process_pilot* pilot = nullptr;                ///< made when first needed
@@ -105,6 +108,17 @@ public:
         if (last.comm == comm && last.freed == freed.load(std::memory_order_acquire)) return last.state;
         return find_or_make(comm);
     }
+    /// How often its ranks have waited for each other, in blocking calls.
+    std::uint64_t meetings_of(const communicator_state& s) const noexcept {
+        return s.meetings + world_meetings_.load(std::memory_order_relaxed);
+    }
+    /// Two threads at once may count one: that is as good.
+    void note_meeting(communicator_state& s) noexcept {
+        if (s.whole_world)
+            world_meetings_.store(world_meetings_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        else
+            ++s.meetings;
+    }
     /// How many communicators this process has freed.
     static std::uint64_t frees() { return freed.load(std::memory_order_acquire); }
     /// For a new communicator; collective.
@@ -140,6 +154,7 @@ private:
     journal& notes_;
     autopilots& pilots_;
     remembered_runs& runs_;
+    std::atomic<std::uint64_t> world_meetings_{0};
     int keyval_ = MPI_KEYVAL_INVALID;
 };
 

@@ -18,6 +18,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 namespace rubato::dropin {
 
@@ -78,11 +79,28 @@ bool is_left_alone(const Arguments& a, const communicator_state& where) {
     return !auto_may_make(t, bytes, where.apart);
 }
 
+/// Counts calls before which, or in which, all ranks have waited for all. That is also so where a rank sends to all
+/// what it has just heard from all.
+template <collective What, class Arguments>
+void note_meeting(session& now, const Arguments& a, communicator_state& where) {
+    constexpr const collective_traits& t = traits(What);
+    if (What != collective::barrier && a.send_count == 0 && a.recv_count == 0) return;
+    if constexpr (t.rooted && !t.irregular && t.output == holders::root) {
+        where.heard_by = a.root;
+    } else if constexpr (t.rooted && !t.irregular) {
+        if (std::exchange(where.heard_by, -1) == a.root) now.communicators().note_meeting(where);
+    } else if constexpr (is_meeting(t)) {
+        now.communicators().note_meeting(where);
+    }
+}
+
 /// By Rubato or by the MPI library, which all ranks decide alike.
 template <collective What, class Arguments, class Native>
 int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& native) {
     communicator_state* const where = now.communicators().find(comm);
     if (where == nullptr || where->left_alone) return native();
+    const std::uint64_t meetings = now.communicators().meetings_of(*where);
+    note_meeting<What>(now, a, *where);
     if (!now.pilots().forces() && together(comm, [&] { return is_left_alone<What>(a, *where); })) return native();
     const engine::call_facts c = look_at<What>(a, comm, *where, where->memory);
     if (!autopilot::concerns(now.pilots().how(), c)) return native();
@@ -94,11 +112,11 @@ int directed(session& now, MPI_Comm comm, const Arguments& a, const Native& nati
             // An error handler may have freed the communicator.
             if (code != MPI_SUCCESS && communicator_table::frees() != frees) return code;
             const auto left = code == MPI_SUCCESS ? std::optional(now.pilots().now()) : std::nullopt;
-            where->remember({autopilot::known(c), came, left});
+            where->remember({autopilot::known(c, meetings), came, left});
             return code;
         }
     }
-    return where->pilot->pilot->run(c, [&native] { return native(); });
+    return where->pilot->pilot->run(c, meetings, [&native] { return native(); });
 }
 
 template <collective What, class Arguments>

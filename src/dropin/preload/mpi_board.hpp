@@ -1,6 +1,7 @@
 // A director's board on MPI.
 #pragma once
 
+#include "base/core/hosts.hpp"
 #include "dropin/direct/director.hpp"
 #include "dropin/preload/network.hpp"
 #include "engine/mpi/datatype.hpp"
@@ -8,6 +9,8 @@
 
 #include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace rubato::dropin {
 
@@ -49,9 +52,18 @@ public:
         if (!network_) network_ = network_of(comm_, ours_.hosts());
         return *network_;
     }
+    /// A model that is given tells nothing of it.
+    const model* inside() override {
+        const std::vector<std::int32_t>& hosts = ours_.hosts();
+        const bool two_kinds = base::on_several_hosts(hosts) && base::are_shared(hosts);
+        if (!std::exchange(asked_inside_, true) && two_kinds && !is_given_) inside_ = inside_of(comm_, hosts);
+        return inside_ ? &*inside_ : nullptr;
+    }
     void doubt_network() override {
         if (is_given_) return;
         network_.reset();
+        inside_.reset();
+        asked_inside_ = false;
         dropin::doubt_network(ours_.hosts());
     }
     /// Whether nothing is under way any more.
@@ -77,6 +89,8 @@ private:
     mpi::communicator& ours_;
     bool is_given_;
     std::optional<model> network_;
+    std::optional<model> inside_{};
+    bool asked_inside_ = false;
     std::map<std::uint64_t, exchange> exchanges_{};
     std::uint64_t last_ = 0;
 };

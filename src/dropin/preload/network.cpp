@@ -11,7 +11,7 @@
 namespace rubato::dropin {
 namespace {
 
-/// About how long a measurement takes, once per process.
+/// About how long a measurement takes: of each kind once per process.
 constexpr time_ns time_to_measure = std::chrono::milliseconds(8);
 
 struct known_network {
@@ -48,11 +48,8 @@ known_network agreed(MPI_Comm comm, known_network mine) {
             measured};
 }
 
-}  // namespace
-
-model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
-    const auto elsewhere = std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
-    const bool between = elsewhere != hosts.end();
+/// Between ranks 0 and `other`.
+model known_or_measured(MPI_Comm comm, bool between, int other) {
     known_networks_of_process& here = known_here();
     known_network known;
     {
@@ -60,14 +57,25 @@ model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
         known = here.of(between);
     }
     known = agreed(comm, std::move(known));
-    if (known.model.empty()) {
-        const int other = between ? static_cast<int>(elsewhere - hosts.begin()) : 1;
-        known = {to_string(engine::measure_model(comm, other, time_to_measure)), true};
-    }
+    if (known.model.empty()) known = {to_string(engine::measure_model(comm, other, time_to_measure)), true};
     model network = parse_model(known.model);
     const std::lock_guard lock(here.mutex);
     here.of(between) = std::move(known);
     return network;
+}
+
+}  // namespace
+
+model network_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
+    const auto elsewhere = std::ranges::find_if(hosts, [&](std::int32_t h) { return h != hosts.front(); });
+    const bool between = elsewhere != hosts.end();
+    return known_or_measured(comm, between, between ? static_cast<int>(elsewhere - hosts.begin()) : 1);
+}
+
+std::optional<model> inside_of(MPI_Comm comm, std::span<const std::int32_t> hosts) {
+    const auto beside = std::ranges::find(hosts.begin() + 1, hosts.end(), hosts.front());
+    if (beside == hosts.end()) return std::nullopt;
+    return known_or_measured(comm, false, static_cast<int>(beside - hosts.begin()));
 }
 
 void remember_networks(const networks& known) {
@@ -80,8 +88,12 @@ void remember_networks(const networks& known) {
 void doubt_network(std::span<const std::int32_t> hosts) {
     known_networks_of_process& here = known_here();
     const std::lock_guard lock(here.mutex);
-    known_network& known = here.of(base::on_several_hosts(hosts));
-    known.doubted = !known.measured;
+    const auto doubt = [&](bool between) {
+        known_network& known = here.of(between);
+        known.doubted = !known.measured;
+    };
+    doubt(base::on_several_hosts(hosts));
+    if (base::are_shared(hosts)) doubt(false);
 }
 
 networks known_networks() {

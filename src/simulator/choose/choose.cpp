@@ -132,20 +132,6 @@ private:
     time_ns best_ = longest_time;  // of those that do not wait
 };
 
-/// Ends that count as equal to the soonest, and ends that are worth another try.
-struct margins {
-    time_ns near;
-    time_ns better;
-    time_ns unsure;  ///< a rough estimate up to this may also be the soonest
-};
-
-margins around(time_ns soonest, const simulator::setting& s) {
-    // Not 0, even if all ends with the last arrival: at least the time of one message.
-    const time_ns works = std::max(soonest - s.last_arrival(), segment_time(s.network, s.chunk));
-    const auto share = [works](double of) { return time_ns(std::llround(of * static_cast<double>(works.count()))); };
-    return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
-}
-
 time_ns bound_of(const problem& p, std::int64_t chunk, const model& m, bool equal_links) {
     std::vector<time_ns> arrivals = p.arrivals;
     arrivals.resize(static_cast<std::size_t>(p.ranks));
@@ -185,6 +171,7 @@ std::vector<candidate> simulated(const simulator::setting& s, std::vector<candid
     const auto soonest = [&] {
         return found.empty() ? longest_time : end_of(*std::ranges::min_element(found, {}, end_of));
     };
+    const auto around_soonest = [&] { return simulator::around(soonest(), s.last_arrival(), s.chunk, s.network); };
     const time_ns begin = s.first_arrival();
     simulator::known_outcomes known;
     for (family& f : all) {
@@ -192,7 +179,7 @@ std::vector<candidate> simulated(const simulator::setting& s, std::vector<candid
         f.try_next(s, limit, known, found);
     }
     while (!found.empty()) {
-        const margins m = around(soonest(), s);
+        const simulator::margins m = around_soonest();
         family* most_hopeful = nullptr;
         for (family& f : all) {
             if (!f.hope() || *f.hope() > (f.reaches(m.near) ? m.better : m.near)) continue;
@@ -202,7 +189,7 @@ std::vector<candidate> simulated(const simulator::setting& s, std::vector<candid
         most_hopeful->try_next(s, longest_time, known, found);
     }
     for (;;) {
-        const time_ns unsure = around(soonest(), s).unsure;
+        const time_ns unsure = around_soonest().unsure;
         const auto next = std::ranges::find_if(found, [=](const tried& t) { return t.rough && t.c.end <= unsure; });
         if (next == found.end()) break;
         (void)simulator::find_end(next->c, s, longest_time, simulator::look::close, known);
@@ -222,6 +209,26 @@ void simulator::check_kinds(const model& network, const model* inside) {
     if (inside != nullptr && inside->network.index() != network.network.index())
         throw error("a model of messages within hosts that is of another kind than the network's",
                     "messages cost the same kind of things", "give two of the same kind, such as hockney:...");
+}
+
+simulator::margins simulator::around(time_ns soonest, time_ns last_arrival, std::int64_t chunk, const model& network) {
+    // Not 0, even if all ends with the last arrival: at least the time of one message.
+    const time_ns works = std::max(soonest - last_arrival, segment_time(network, chunk));
+    const auto share = [works](double of) { return time_ns(std::llround(of * static_cast<double>(works.count()))); };
+    return {soonest + share(resolution), soonest - share(worthwhile), soonest + share(roughness)};
+}
+
+std::vector<candidate> simulator::in_order(std::vector<candidate> found, time_ns last_arrival, std::int64_t chunk,
+                                           const model& network) {
+    if (found.empty()) return found;
+    std::ranges::stable_sort(found, {}, &candidate::end);
+    const time_ns near = around(found.front().end, last_arrival, chunk, network).near;
+    const auto end_of_near = std::ranges::find_if(found, [near](const candidate& c) { return c.end > near; });
+    const auto chosen = std::ranges::min_element(found.begin(), end_of_near, {}, [](const candidate& c) {
+        return std::tuple(c.use != nullptr, c.waits, c.partner_class(), c.messages);
+    });
+    std::rotate(found.begin(), chosen, chosen + 1);
+    return found;
 }
 
 std::uint32_t simulator::pieces(std::int64_t chunk, std::int64_t segment) {
@@ -270,15 +277,7 @@ std::vector<candidate> choose(const problem& p, std::int64_t chunk, const model&
     const bool equal_links = inside == nullptr && (!cables || p.hosts.empty());
     const simulator::setting s{p, chunk, m, inside, equal_links, bound_of(p, chunk, m, equal_links), cables};
     std::vector<candidate> found = simulated(s, std::move(among));
-    if (found.empty()) return found;
-    std::ranges::stable_sort(found, {}, &candidate::end);
-    const time_ns near = around(found.front().end, s).near;
-    const auto end_of_near = std::ranges::find_if(found, [near](const candidate& c) { return c.end > near; });
-    const auto chosen = std::ranges::min_element(found.begin(), end_of_near, {}, [](const candidate& c) {
-        return std::tuple(c.use != nullptr, c.waits, c.partner_class(), c.messages);
-    });
-    std::rotate(found.begin(), chosen, chosen + 1);
-    return found;
+    return simulator::in_order(std::move(found), s.last_arrival(), chunk, m);
 }
 
 }  // namespace rubato

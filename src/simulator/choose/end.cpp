@@ -33,6 +33,31 @@ struct size {
     std::size_t steps;
 };
 
+outcome counted(std::span<const schedule> all, const layout& sizes, const model& network) {
+    const auto never = [](const auto&) { return loggp{}.rendezvous; };
+    // Under LogGOPS, only the sender waits, and not with its message.
+    const std::int64_t rendezvous = std::visit(
+        base::overloaded{[&](const hockney& n) { return never(n); }, [](const loggp& n) { return n.rendezvous; },
+                         [&](const loggp5& n) { return never(n); }, [&](const loggops& n) { return never(n); }},
+        network.network);
+    const auto ranks = static_cast<double>(all.size());
+    outcome o;
+    std::vector<std::size_t> partner_of(all.size(), all.size());
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        for (const step& t : all[r].steps) {
+            if (!t.is_message()) continue;
+            o.waits = o.waits || sizes.length(all[r], t) >= rendezvous;
+            o.messages += 1;
+            std::size_t& known = partner_of[static_cast<std::size_t>(t.peer)];
+            if (known != r) o.partners += 1;
+            known = r;
+        }
+    }
+    o.messages /= ranks;
+    o.partners /= ranks;
+    return o;
+}
+
 class outcome_simulator {
 public:
     outcome_simulator(const candidate& c, const setting& s, look how)
@@ -177,7 +202,8 @@ private:
         const layout sizes = layout::uniform(s_.chunk);
         std::vector<time_ns> arrivals = p.arrivals;
         arrivals.resize(static_cast<std::size_t>(p.ranks));
-        outcome o = counted(all, sizes, arrivals);
+        outcome o = counted(all, sizes, s_.network);
+        o.wire = carried(all, sizes, arrivals);
         if (s_.cables) {
             o.end = s_.cables(use_, p);
             return o;
@@ -191,40 +217,22 @@ private:
         return o;
     }
 
-    outcome counted(const std::vector<schedule>& all, const layout& sizes, std::span<const time_ns> arrivals) const {
-        const auto never = [](const auto&) { return loggp{}.rendezvous; };
-        // Under LogGOPS, only the sender waits, and not with its message.
-        const std::int64_t rendezvous = std::visit(
-            base::overloaded{[&](const hockney& n) { return never(n); }, [](const loggp& n) { return n.rendezvous; },
-                             [&](const loggp5& n) { return never(n); }, [&](const loggops& n) { return never(n); }},
-            s_.network.network);
+    /// When the busiest link has carried all bytes.
+    time_ns carried(std::span<const schedule> all, const layout& sizes, std::span<const time_ns> arrivals) const {
         const double per_byte = linear_costs(s_.network).beta;
+        const auto busy = [per_byte](std::int64_t bytes) {
+            return base::time_within(per_byte * static_cast<double>(bytes));
+        };
         const time_ns first = std::ranges::min(arrivals);
-        const auto ranks = static_cast<double>(all.size());
-        outcome o;
-        o.wire = first;
-        std::vector<std::size_t> partner_of(all.size(), all.size());
+        time_ns wire = first;
         for (std::size_t r = 0; r < all.size(); ++r) {
             std::int64_t sent = 0;
             std::int64_t received = 0;
-            for (const step& t : all[r].steps) {
-                if (!t.is_message()) continue;
-                const std::int64_t bytes = sizes.length(all[r], t);
-                (t.kind == step_kind::send ? sent : received) += bytes;
-                o.waits = o.waits || bytes >= rendezvous;
-                o.messages += 1;
-                std::size_t& known = partner_of[static_cast<std::size_t>(t.peer)];
-                if (known != r) o.partners += 1;
-                known = r;
-            }
-            const auto busy = [per_byte](std::int64_t bytes) {
-                return base::time_within(per_byte * static_cast<double>(bytes));
-            };
-            o.wire = std::max({o.wire, (use_.early ? first : arrivals[r]) + busy(sent), first + busy(received)});
+            for (const step& t : all[r].steps)
+                if (t.is_message()) (t.kind == step_kind::send ? sent : received) += sizes.length(all[r], t);
+            wire = std::max({wire, (use_.early ? first : arrivals[r]) + busy(sent), first + busy(received)});
         }
-        o.messages /= ranks;
-        o.partners /= ranks;
-        return o;
+        return wire;
     }
 
     const algorithm& use_;
@@ -235,6 +243,13 @@ private:
 };
 
 }  // namespace
+
+void count_messages(candidate& c, std::span<const schedule> all, const layout& sizes, const model& network) {
+    const outcome o = counted(all, sizes, network);
+    c.messages = o.messages;
+    c.partners = o.partners;
+    c.waits = o.waits;
+}
 
 std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known) {
     try {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "rubato/choose.hpp"
+#include "rubato/layout.hpp"
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 
 namespace rubato::simulator {
 
@@ -41,6 +43,19 @@ enum class look : std::uint8_t { rough, close };
 /// Sets the results of a simulation in a candidate, and returns them. Nothing if it cannot be built or simulated, or is
 /// known to end after `limit`.
 std::optional<outcome> find_end(candidate& c, const setting& s, time_ns limit, look how, known_outcomes& known);
+
+/// Ends around the soonest one of some candidates.
+struct margins {
+    time_ns near;    ///< up to this they count as equal: no model is more exact
+    time_ns better;  ///< worth another try
+    time_ns unsure;  ///< a rough estimate up to this may also be the soonest
+};
+margins around(time_ns soonest, time_ns last_arrival, std::int64_t chunk, const model& network);
+/// The soonest first; but of near equals the one that depends least on what models leave out.
+std::vector<candidate> in_order(std::vector<candidate> found, time_ns last_arrival, std::int64_t chunk,
+                                const model& network);
+/// Sets how many messages a rank has, with how many others, and whether they wait for their receivers.
+void count_messages(candidate& c, std::span<const schedule> all, const layout& sizes, const model& network);
 
 /// Throws unless both models are of one kind; `inside` may be missing.
 void check_kinds(const model& network, const model* inside);

@@ -7,11 +7,12 @@
 // as the schedule lets them.
 //
 // Exact under hockney. Under the other models each interface serves messages in the schedule's order, not in that of
-// arrival, and the processor is free: it only adds o.
+// arrival, and the processor is free: it only adds o. A message within a host takes no interface to the network.
 #pragma once
 
+#include "rubato/layout.hpp"
 #include "rubato/model.hpp"
-#include "schedules/schedule/shapes.hpp"
+#include "rubato/schedule.hpp"
 
 #include <optional>
 #include <span>
@@ -46,7 +47,17 @@ private:
     std::vector<std::int64_t> delays_;
 };
 
-/// Of the schedules of all ranks. Nothing if computing it would take too long, or gigabytes.
-RUBATO_API std::optional<response> response_of(std::span<const schedules::sized_schedule> all, const model& m);
+/// Ranks that share hosts: each host has one interface to the network, which is its first rank's here.
+struct shared_hosts {
+    std::span<const std::int32_t> hosts{};  ///< of each rank; empty: each rank has its own
+    const model* inside = nullptr;          ///< what messages within a host cost; null: as much as others
+    /// In which order ranks use their host's interface follows from arrivals like these; empty: all together.
+    std::span<const time_ns> arrivals{};
+};
+
+/// Of the schedules of all ranks. Nothing if computing it would take too long, or gigabytes, or if they deadlock where
+/// messages wait for their receivers.
+RUBATO_API std::optional<response> response_of(std::span<const schedule> all, const layout& sizes, const model& m,
+                                               const shared_hosts& where = {});
 
 }  // namespace rubato::simulator

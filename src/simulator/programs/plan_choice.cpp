@@ -67,10 +67,7 @@ std::vector<time_ns> usual_arrivals(const program& p, std::size_t call, std::spa
 std::optional<option> option_of(const candidate& c, problem asked, const layout& sizes, const model& network) {
     asked.segments = c.segments;
     asked.round_time = c.round_time;
-    const std::vector<schedule> all = build_all(*c.use, asked);
-    std::vector<schedules::sized_schedule> sized(all.size());
-    for (std::size_t r = 0; r < all.size(); ++r) schedules::size_schedule(all[r], sizes, sized[r]);
-    std::optional<response> passes = response_of(sized, network);
+    std::optional<response> passes = response_of(build_all(*c.use, asked), sizes, network);
     if (!passes) return std::nullopt;
     return option{c, std::move(*passes)};
 }

@@ -68,7 +68,7 @@ TEST(director, gives_up_what_it_remembers_wrongly) {
     program q = late_rank(1);
     q.remembered = directed(late_rank(3)).learned;
     const outcome moved = directed(q);
-    EXPECT_EQ(last_of(moved.directives[10].arrivals), 1U);
+    EXPECT_EQ(last_of(moved.directives[24].arrivals), 1U);
     EXPECT_LT(moved.total, natively(q) - 28ms * 400);
     EXPECT_EQ(moved.doubted, 0);
 

@@ -106,7 +106,7 @@ TEST(director, leaves_alone_what_promises_nothing) {
     p.plans.front().promised = [](const arrivals&) { return time_ns(37ms); };
     const outcome o = directed(p);
     EXPECT_EQ(o.native_calls(0), 400);
-    EXPECT_EQ(o.decisions(verdict::left), 1U);
+    EXPECT_LE(o.decisions(verdict::left), 2U) << "at first, and when it knows who is late";
     EXPECT_LT(o.total, times(natively(p), 1.002));
 
     // And what takes no time to speak of.
@@ -148,9 +148,8 @@ TEST(director, looks_at_the_pace_where_ranks_run_ahead) {
     p.plans = {{"reduce/chain", [](const arrivals&) { return time_ns(5ms); },
                 [](std::uint64_t, const arrivals&, const arrivals&) { return time_ns(6ms); }}};
     const outcome o = directed(p);
-    EXPECT_GE(o.decisions(verdict::tried), 1U);
-    EXPECT_EQ(o.decisions(verdict::kept), 0U);
-    EXPECT_LE(o.total, times(natively(p), 1.02) + 1s);
+    EXPECT_EQ(o.decisions(verdict::tried), 0U) << "all but 5 ms of a call are the last rank's computing";
+    EXPECT_LE(o.total, times(natively(p), 1.02));
 
     // The others are far ahead of a root that has too much to do; then it has less.
     program q = p;
@@ -194,7 +193,7 @@ TEST(director, decides_alike_whoever_is_ahead) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         std::vector<time_ns> clocks(ranks);
         directors all(ranks, clocks, [&](int) {
-            return [&](const problem& q, std::int64_t bytes) {
+            return [&](const problem& q, std::int64_t bytes, const simulator::call_loop*) {
                 std::vector<candidate> found;
                 for (const algorithm& a : algorithms()) {
                     if (a.what != q.what || found.size() == 5) continue;

@@ -84,7 +84,8 @@ TEST(director, keeps_its_promise_where_sizes_keep_changing) {
             p.calls = 3000;
             const outcome o = directed(p);
             EXPECT_LE(o.total, times(natively(p), 1.02)) << most << ", " << format_time(real);
-            EXPECT_TRUE(o.exchanges < 200 || o.decisions(verdict::kept) > 0) << most << ", " << format_time(real);
+            EXPECT_TRUE(o.exchanges < 250 || o.decisions(verdict::kept) > 0)
+                << o.exchanges << ", " << most << ", " << format_time(real);
         }
     }
 }
