@@ -6,6 +6,7 @@
 #include "rubato/nbc_schedule.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
